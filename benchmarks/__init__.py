@@ -1,0 +1,1 @@
+"""Speed claims as ratios, each measured in one run: ``make bench``."""

@@ -1,0 +1,46 @@
+"""versionspace: which images to label next, by shrinking the set of classifiers that still fit your labels.
+
+>>> import numpy as np
+>>> import versionspace as vs
+>>> rng = np.random.default_rng(0)
+>>> pool = rng.dirichlet(np.ones(3), size=(8, 100))        # your 8 models' probabilities on 100 images, 3 classes
+>>> reference = rng.dirichlet(np.ones(3), size=(8, 50))    # and on 50 held-out images
+>>> vs.query("gvd", 5, pool=pool, reference=reference, seed=0)
+array([64, 41, 13,  6, 51])
+"""
+
+from versionspace._version import __version__
+from versionspace.errors import InputError, VersionspaceError
+from versionspace.query import METHODS, Stream, query, utilities
+from versionspace.space import (
+    ProjectionDistance,
+    agreement_region,
+    disagreement_matrix,
+    gibbs_error,
+    gibbs_vote_disagreement,
+    majority_vote,
+    pairwise_disagreement,
+    projection_distance,
+    variation_ratio,
+    wrong_agreement,
+)
+
+__all__ = [
+    "METHODS",
+    "InputError",
+    "ProjectionDistance",
+    "Stream",
+    "VersionspaceError",
+    "__version__",
+    "agreement_region",
+    "disagreement_matrix",
+    "gibbs_error",
+    "gibbs_vote_disagreement",
+    "majority_vote",
+    "pairwise_disagreement",
+    "projection_distance",
+    "query",
+    "utilities",
+    "variation_ratio",
+    "wrong_agreement",
+]

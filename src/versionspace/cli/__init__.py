@@ -1,0 +1,5 @@
+"""The command line: ``versionspace``."""
+
+from versionspace.cli.app import main
+
+__all__ = ["main"]

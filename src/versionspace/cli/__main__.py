@@ -1,0 +1,5 @@
+"""``python -m versionspace.cli``."""
+
+from versionspace.cli.app import main
+
+main()

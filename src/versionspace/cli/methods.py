@@ -1,0 +1,116 @@
+"""``versionspace methods``: the table of query methods, for a terminal, for the docs and for programs."""
+
+import json
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from versionspace.query.entry import find
+from versionspace.query.methods import TABLE, Method
+
+LETTERS = (
+    "M members · N images of the pool · T of the reference set, T' of them where members differ · C classes · "
+    "R of them that can win a vote there · K distinct sub-spaces V_x^y, of s_y members · F features · L labelled"
+)
+
+
+class Form(StrEnum):
+    """How to print the table."""
+
+    table = "table"
+    markdown = "markdown"
+    json = "json"
+
+
+def methods(
+    name: Annotated[str | None, typer.Argument(help="Show only this method.")] = None,
+    form: Annotated[Form, typer.Option("--as", help="For people, for the docs, or for programs.")] = Form.table,
+) -> None:
+    """List the query methods: what each needs, computes and costs.
+
+    Example: versionspace methods gvd
+    """
+    chosen = list(TABLE.values()) if name is None else [find(name)]
+    if form is Form.json:
+        typer.echo(json.dumps([record(method) for method in chosen], ensure_ascii=False, indent=2))
+    elif form is Form.markdown:
+        typer.echo(markdown(chosen), nl=False)
+    elif name is not None:
+        _print_one(chosen[0])
+    else:
+        _print_all(chosen)
+
+
+def record(method: Method) -> dict[str, str | bool | list[str]]:
+    """A row of the table, in words."""
+    return {
+        "name": method.name,
+        "label": method.label,
+        "family": method.family,
+        "utility": method.formula,
+        "needs": method.needs_in_words,
+        "vote": method.takes_vote,
+        "pointwise": method.pointwise,
+        "paper": method.paper,
+        "cost": method.cost,
+    }
+
+
+def markdown(chosen: list[Method]) -> str:
+    """The docs page."""
+    lines = [
+        "# Query methods",
+        "",
+        "Made from the table in `src/versionspace/query/methods.py` by `versionspace methods --as markdown`.",
+        "",
+        "The utility of every method is *higher means ask first*. Arguments are those of `versionspace.query` and",
+        "`versionspace.utilities`; methods marked *set* choose a batch greedily, all others score each image by itself",
+        'and also work in a `versionspace.Stream`. Methods marked *vote* take `vote="soft"` or `"hard"`.',
+        "",
+        LETTERS,
+        "",
+        "| name | family | utility | needs | paper | cost |",
+        "|---|---|---|---|---|---|",
+    ]
+    for method in chosen:
+        marks = [mark for mark, on in (("set", not method.pointwise), ("vote", method.takes_vote)) if on]
+        family = method.family + (f" ({', '.join(marks)})" if marks else "")
+        cells = [f"`{method.name}`", family, method.formula, method.needs_in_words, method.paper, method.cost]
+        lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def _print_one(method: Method) -> None:
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(style="bold")
+    grid.add_column(overflow="fold")
+    words = record(method)
+    words["pointwise"] = "each image by itself" if method.pointwise else "a set, greedily"
+    words["vote"] = "soft or hard" if method.takes_vote else "–"
+    for key, value in words.items():
+        grid.add_row({"pointwise": "scores"}.get(key, key), escape(str(value)))
+    console = Console()
+    console.print(grid)
+    console.print(f"\n[dim]{LETTERS}[/]")
+
+
+def _print_all(chosen: list[Method]) -> None:
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
+    table.add_column("name", style="cyan", no_wrap=True)
+    table.add_column("utility (higher: ask first)", ratio=1)
+    table.add_column("needs", no_wrap=True)
+    family = ""
+    for method in sorted(chosen, key=lambda m: [c.family for c in chosen].index(m.family)):
+        if method.family != family:
+            family = method.family
+            table.add_row(f"[bold default]{family}[/]", "", "")
+        table.add_row("  " + method.name, escape(method.formula), ", ".join(method.needs))
+    console = Console()
+    console.print(table)
+    console.print(
+        "\n[dim]versionspace methods NAME says what exactly one needs, where it comes from and what it costs.[/]"
+    )

@@ -1,0 +1,27 @@
+"""Every error that versionspace raises on purpose.
+
+    VersionspaceError
+    └── InputError (also a ValueError)     what was given cannot be used
+
+A message says what was expected, what arrived and what to do next.
+"""
+
+
+class VersionspaceError(Exception):
+    """The root of all errors that versionspace raises on purpose."""
+
+
+class InputError(VersionspaceError, ValueError):
+    """An argument that cannot be used: names it, and says what was expected, what arrived and what to do.
+
+    >>> raise InputError("k", expected="1 to 100", got="101", fix="Ask for fewer images.")
+    Traceback (most recent call last):
+    versionspace.errors.InputError: k: expected 1 to 100, got 101. Ask for fewer images.
+    """
+
+    def __init__(self, name: str, *, expected: str, got: str, fix: str) -> None:
+        super().__init__(f"{name}: expected {expected}, got {got}. {fix}")
+        self.name = name
+        self.expected = expected
+        self.got = got
+        self.fix = fix

@@ -1,0 +1,90 @@
+"""Core-Set: greedy k-centre over features (Sener and Savarese 2018).
+
+    u(x) = min_{l labelled or chosen} ‖f(x) − f(l)‖₂        take the farthest, add it to the centres, again
+
+Distances are kept to the nearest centre only: N numbers, never N×N. Matrix products in the features' own precision
+find which images a new centre comes nearer to; the distance itself is then taken from differences in float64, so
+that an image identical to a centre is at distance 0 and nothing depends on how BLAS adds. With nothing labelled all
+distances are equal, 0, and the hash of ties draws the first image.
+"""
+
+import numpy as np
+
+from versionspace.query.chosen import Chosen
+from versionspace.query.order import first
+from versionspace.query.problem import Problem
+from versionspace.types import Array, Floats, Ints
+
+_ELEMENTS = 4_000_000
+"""Elements of a temporary array, about."""
+
+
+class Nearest:
+    """Squared distances of N images to their nearest centre so far. One centre costs N·F."""
+
+    def __init__(self, features: Array) -> None:
+        self.features = features
+        self.norms = np.einsum("nf,nf->n", features, features)
+        self.squared = np.full(len(features), np.inf)
+        # Twice the rounding error of ‖x‖² − 2x·c + ‖c‖² for F terms, in units of ‖x‖² + ‖c‖².
+        self.slack = 4.0 * (features.shape[1] + 2) * float(np.finfo(features.dtype).eps)
+
+    def add(self, centre: Array) -> None:
+        """Takes one more centre (F,) into account."""
+        norm = float(centre.astype(np.float64) @ centre.astype(np.float64))
+        about = (self.norms + norm) - 2.0 * (self.features @ centre)
+        nearer = np.flatnonzero(about <= self.squared + self.slack * (self.norms + norm))
+        self.squared[nearer] = np.minimum(self.squared[nearer], self._exact(nearer, centre[None]))
+
+    def add_all(self, centres: Array) -> None:
+        """Takes many centres (L, F) into account at once, for a start. Cost N·L·F as one matrix product."""
+        if len(centres) == 0:
+            return
+        norms = np.einsum("lf,lf->l", centres, centres)
+        step = max(1, _ELEMENTS // len(centres))
+        for i in range(0, len(self.features), step):
+            some = np.arange(i, min(i + step, len(self.features)))
+            which = np.argmin(norms - 2.0 * (self.features[some] @ centres.T), axis=1)
+            self.squared[some] = np.minimum(self.squared[some], self._exact(some, centres[which]))
+
+    def _exact(self, images: Ints, centres: Array) -> Floats:
+        """Squared distances from differences in float64, features in order: image by image the same bits."""
+        out = np.empty(len(images))
+        step = max(1, _ELEMENTS // self.features.shape[1])
+        for i in range(0, len(images), step):
+            to = centres if len(centres) == 1 else centres[i : i + step]
+            gap = self.features[images[i : i + step]].astype(np.float64) - to
+            out[i : i + step] = np.einsum("nf,nf->n", gap, gap)
+        return out
+
+    def distances(self) -> Floats:
+        """‖f(x) − f(nearest centre)‖₂, 0 where there is no centre yet."""
+        return np.sqrt(np.where(np.isinf(self.squared), 0.0, self.squared))
+
+
+def _start(problem: Problem) -> Nearest:
+    assert problem.features is not None
+    nearest = Nearest(problem.features)
+    if problem.labelled is not None:
+        nearest.add_all(problem.labelled)
+    return nearest
+
+
+def distances(problem: Problem) -> Floats:
+    """The first step's score: the distance to the nearest labelled image. Cost N·L·F."""
+    return _start(problem).distances()
+
+
+def choose(problem: Problem, k: int) -> Chosen:
+    """Greedy k-centre. Cost N·(L + k)·F."""
+    nearest = _start(problem)
+    ties = problem.ties(problem.positions())
+    taken = np.zeros(problem.images, bool)
+    indices, utilities = np.empty(k, np.int64), np.empty(k)
+    for j in range(k):
+        score = nearest.distances()
+        chosen = first(score, ties, taken)
+        indices[j], utilities[j] = chosen, score[chosen]
+        taken[chosen] = True
+        nearest.add(nearest.features[chosen])
+    return Chosen(indices, utilities)

@@ -1,0 +1,175 @@
+"""The table of query methods: one row each, from which the docs page and ``versionspace methods`` are made too.
+
+To add a method, write its score as a function of a `Problem` and add a row.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from versionspace.query import badge, batchbald, coreset, gvd_batch, simple, uncertainty, votes
+from versionspace.query.chosen import Chosen
+from versionspace.query.problem import Problem
+from versionspace.space.beliefs import Beliefs
+from versionspace.space.diameter import Diameter, gvd_over, pwd_over
+from versionspace.types import Floats, Vote
+
+
+def _pwd(reference: Beliefs, vote: Vote) -> Diameter:
+    return pwd_over(reference)
+
+
+def _gvd(reference: Beliefs, vote: Vote) -> Diameter:
+    return gvd_over(reference, vote)
+
+
+def _gvd_loo(reference: Beliefs, vote: Vote) -> Diameter:
+    return gvd_over(reference, vote, leave_one_out=True)
+
+
+@dataclass(frozen=True)
+class Method:
+    """A query method: what it is called, what it needs, what it computes, where it comes from, what it costs."""
+
+    name: str
+    label: str
+    """As the literature writes it."""
+    family: str
+    formula: str
+    """The utility; higher means ask first."""
+    paper: str
+    cost: str
+    score: Callable[[Problem], Floats]
+    choose: Callable[[Problem, int], Chosen] | None = None
+    """For methods that choose a set, where the score is that of the first step."""
+    pool: Literal["any", "votes", "probs", "one member", ""] = ""
+    """What of the pool must be known; "any": only how many images there are."""
+    members: int = 1
+    """The least number of members."""
+    diameter: Callable[[Beliefs, Vote], Diameter] | None = None
+    """Measures sub-spaces on the reference, which is then needed."""
+    takes_vote: bool = False
+    """Whether ``vote`` matters; a soft one needs probabilities for the reference."""
+    features: bool = False
+    labelled: bool = False
+    perturbations: bool = False
+
+    @property
+    def pointwise(self) -> bool:
+        """Whether an image's score does not depend on the other images, so that `Stream` can do it."""
+        return self.choose is None
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """The arguments that must be given."""
+        given = {
+            "pool": self.pool != "",
+            "reference": self.diameter is not None,
+            "features": self.features,
+            "perturbations": self.perturbations,
+        }
+        return tuple(name for name, needed in given.items() if needed)
+
+    @property
+    def needs_in_words(self) -> str:
+        """The arguments, with what each must hold."""
+        pool = {
+            "any": "pool (or ids)",
+            "votes": "pool (votes suffice)",
+            "probs": "pool (probabilities)",
+            "one member": "pool (probabilities of one member)",
+        }
+        reference = "reference (votes suffice)"
+        if self.takes_vote:
+            reference = "reference (probabilities; for a hard vote votes suffice)"
+        words = {"pool": pool.get(self.pool, ""), "reference": reference}
+        listed = [words.get(name, name) for name in self.needs]
+        return ", ".join([*listed, "labelled_features (if any)"] if self.labelled else listed)
+
+
+_LIU = "Liu et al. 2020"
+
+_TABLE = (
+    Method(
+        "random", "Random", "baseline", "uniform in [0, 1)", "–", "N", simple.random, pool="any",
+    ),
+    Method(
+        "vr", "VR", "prior mass", "1 − max_y s_y/M", "Freeman 1965; " + _LIU, "M·N", votes.variation_ratio,
+        pool="votes", members=2,
+    ),
+    Method(
+        "ge", "GE", "prior mass", "Σ_y (s_y/M)(1 − s_y/M)", "Cuong et al. 2013; " + _LIU, "M·N", votes.gibbs_error,
+        pool="votes", members=2,
+    ),
+    Method(
+        "bald", "BALD", "uncertainty", "H[mean_m p_m] − mean_m H[p_m]", "Houlsby et al. 2011; Gal et al. 2017",
+        "M·N·C", uncertainty.bald, pool="probs", members=2,
+    ),
+    Method(
+        "coreset", "Core-Set", "representation", "min over labelled and chosen l of ‖f(x) − f(l)‖₂",
+        "Sener and Savarese 2018", "N·(L + k)·F", coreset.distances, coreset.choose, features=True, labelled=True,
+    ),
+    Method(
+        "dfal", "DFAL", "uncertainty", "−‖smallest adversarial perturbation of x‖", "Ducoffe and Precioso 2018", "N",
+        simple.smallest_perturbation, perturbations=True,
+    ),
+    Method(
+        "pwd", "PWD", "diameter", "−max_y PWD(V_x^y)", _LIU, "M·N + M²·T + K·M²", votes.diameter,
+        pool="votes", members=2, diameter=_pwd,
+    ),
+    Method(
+        "gvd", "GVD", "diameter", "−max_y GVD(V_x^y)", _LIU, "M·N + M·T·C + K·T'·R", votes.diameter,
+        pool="votes", members=2, diameter=_gvd, takes_vote=True,
+    ),
+    Method(
+        "m2-pwd", "M²-PWD", "diameter", "−max_y (s_y/M)² PWD(V_x^y)", "Tosh and Dasgupta 2017; " + _LIU,
+        "M·N + M²·T + K·M²", votes.squared_mass_times_diameter, pool="votes", members=2, diameter=_pwd,
+    ),
+    Method(
+        "m-pwd", "M-PWD", "diameter", "−max_y (s_y/M) PWD(V_x^y)", _LIU + ", appendix", "M·N + M²·T + K·M²",
+        votes.mass_times_diameter, pool="votes", members=2, diameter=_pwd,
+    ),
+    Method(
+        "m-gvd", "M-GVD", "diameter", "−max_y (s_y/M) GVD(V_x^y)", _LIU + ", appendix", "M·N + M·T·C + K·T'·R",
+        votes.mass_times_diameter, pool="votes", members=2, diameter=_gvd, takes_vote=True,
+    ),
+    Method(
+        "gvd-loo", "GVD-LOO", "diameter", "−max_y GVD(V_x^y), each member against the vote of the others",
+        "versionspace", "M·N + M·T·C + K·T'·R·s", votes.diameter, pool="votes", members=2, diameter=_gvd_loo,
+        takes_vote=True,
+    ),
+    Method(
+        "gvd-batch", "GVD-Batch", "diameter", "−max GVD over the common refinement of the picks' splits and x's",
+        "versionspace", "k times gvd, over ever smaller sub-spaces", votes.diameter, gvd_batch.choose,
+        pool="votes", members=2, diameter=_gvd, takes_vote=True,
+    ),
+    Method(
+        "entropy", "Entropy", "uncertainty", "H[mean_m p_m]", "Shannon 1948; Settles 2009", "M·N·C",
+        uncertainty.entropy, pool="probs",
+    ),
+    Method(
+        "margin", "Margin", "uncertainty", "second largest − largest of mean_m p_m", "Scheffer et al. 2001", "M·N·C",
+        uncertainty.margin, pool="probs",
+    ),
+    Method(
+        "least-confidence", "Least confidence", "uncertainty", "1 − max_c of mean_m p_m", "Lewis and Gale 1994",
+        "M·N·C", uncertainty.least_confidence, pool="probs",
+    ),
+    Method(
+        "vote-entropy", "Vote entropy", "prior mass", "−Σ_y (s_y/M) ln(s_y/M)", "Dagan and Engelson 1995", "M·N",
+        votes.vote_entropy, pool="votes", members=2,
+    ),
+    Method(
+        "batchbald", "BatchBALD", "uncertainty", "H[y_picks, y_x] − H[y_picks] − mean_m H[p_m]", "Kirsch et al. 2019",
+        "M·N·C, then min(C^k, 10,000)·M·C for each image scored", uncertainty.bald, batchbald.choose, pool="probs",
+        members=2,
+    ),
+    Method(
+        "badge", "BADGE", "representation", "‖(p − e_ŷ) ⊗ f‖₂, then drawn ∝ squared distance to the nearest pick",
+        "Ash et al. 2020", "k·N·(C + F)", badge.gradient_norms, badge.choose, pool="one member", features=True,
+    ),
+)  # fmt: skip
+
+TABLE: dict[str, Method] = {method.name: method for method in _TABLE}
+METHODS: tuple[str, ...] = tuple(TABLE)
+"""The names of all query methods, in the order of the table."""

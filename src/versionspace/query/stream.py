@@ -1,0 +1,141 @@
+"""A pool that comes in chunks: the k best of any number of images, in memory that does not grow with it."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from versionspace import rng
+from versionspace.errors import InputError
+from versionspace.query import entry
+from versionspace.query.entry import Arguments
+from versionspace.query.order import best
+from versionspace.query.problem import Problem, read_perturbations
+from versionspace.space.diameter import Diameter, read_vote
+from versionspace.types import Array, ArrayLike, Floats, Ints, Vote, Words
+
+_REMEMBERED = 1 << 18
+"""Sub-spaces whose diameters are remembered from chunk to chunk."""
+
+
+class Stream:
+    """The k images to ask first among chunks of a pool: the same as `query` on the whole, for any chunking.
+
+    For methods that score each image by itself. Memory is that of one chunk, plus k.
+
+    >>> import versionspace as vs
+    >>> stream = vs.Stream("ge", 1, seed=0)
+    >>> stream.add([[0, 0], [0, 1]], ids=["a.png", "b.png"])
+    >>> stream.add([[1], [1]], ids=["c.png"])
+    >>> stream.result().tolist()
+    ['b.png']
+    """
+
+    def __init__(
+        self,
+        method: str,
+        k: int,
+        *,
+        reference: ArrayLike = None,
+        vote: Vote = "soft",
+        classes: int | None = None,
+        seed: int | None = None,
+    ) -> None:
+        self._method = entry.find(method)
+        if not self._method.pointwise:
+            raise InputError(
+                "method",
+                expected="one that scores each image by itself",
+                got=f"{method!r}, which chooses a set",
+                fix="Use versionspace.query with the whole pool.",
+            )
+        self._k = entry.read_k(k, np.iinfo(np.int64).max)
+        self._given = Arguments(reference=reference, vote=vote, classes=classes)
+        chunks_come = () if self._method.perturbations else None
+        entry.check_arguments(self._method, replace(self._given, perturbations=chunks_come), pool_later=True)
+        self._reference = entry.read_reference(self._method, self._given)
+        self._seed = rng.root(seed)
+        self._diameter: Diameter | None = None
+        if self._method.diameter is not None and self._reference is not None:
+            self._diameter = Remembered(self._method.diameter(self._reference, read_vote(vote)))
+        self._images = 0
+        self._members: int | None = None
+        self._named: bool | None = None
+        self._positions: Ints = np.zeros(0, np.int64)
+        self._utilities: Floats = np.zeros(0)
+        self._ids: Array | None = None
+
+    @property
+    def images(self) -> int:
+        """How many images have been added."""
+        return self._images
+
+    def add(self, chunk: ArrayLike, ids: ArrayLike = None) -> None:
+        """Takes the next images: what `query` takes as pool (as perturbations, for `dfal`), and their ids if any."""
+        problem = self._read(chunk)
+        if self._named is None:
+            self._named = ids is not None
+        if self._named != (ids is not None):
+            raise InputError(
+                "ids",
+                expected="ids with every chunk, or with none",
+                got="some chunks with and some without",
+                fix="Pass ids each time.",
+            )
+        names = None if ids is None else entry.read_ids(ids)
+        if names is not None and len(names) != problem.images:
+            raise InputError(
+                "ids",
+                expected=f"{problem.images} ids, as the chunk has images",
+                got=f"{len(names)}",
+                fix="Both must list the same images.",
+            )
+        scores = self._method.score(problem)
+        self._images += problem.images
+        positions = np.concatenate([self._positions, problem.positions()])
+        utilities = np.concatenate([self._utilities, scores])
+        kept = best(utilities, problem.ties(positions), min(self._k, len(positions)))
+        if names is not None:
+            self._ids = (names if self._ids is None else np.concatenate([self._ids, names]))[kept]
+        self._positions, self._utilities = positions[kept], utilities[kept]
+
+    def _read(self, chunk: ArrayLike) -> Problem:
+        if self._method.perturbations:
+            sizes = read_perturbations(chunk)
+            return Problem(len(sizes), self._seed, offset=self._images, perturbations=sizes)
+        pool = entry.read_pool(self._method, replace(self._given, pool=chunk), self._reference)
+        assert pool is not None
+        if self._members is None:
+            self._members = pool.members
+        if pool.members != self._members:
+            raise InputError(
+                "pool",
+                expected=f"{self._members} members, as the first chunk had",
+                got=f"{pool.members}",
+                fix="Every chunk must come from the same members.",
+            )
+        return Problem(pool.images, self._seed, self._images, pool, self._reference, diameter=self._diameter)
+
+    def result(self, return_utilities: bool = False) -> Array | tuple[Array, Floats]:
+        """Positions, counted over all chunks, or ids of the k images to ask first; with their utilities on request."""
+        entry.read_k(self._k, self._images)
+        answer = self._positions if self._ids is None else self._ids
+        return (answer, self._utilities) if return_utilities else answer
+
+
+class Remembered:
+    """A diameter that is computed once for each sub-space, as far as memory allows."""
+
+    def __init__(self, diameter: Diameter) -> None:
+        self._diameter = diameter
+        self._values: dict[bytes, float] = {}
+
+    def __call__(self, masks_KW: Words, sizes: Ints) -> Floats:
+        """Diameters (K,)."""
+        if len(self._values) > _REMEMBERED:
+            self._values.clear()
+        names = [mask.tobytes() for mask in masks_KW]
+        new = [k for k, name in enumerate(names) if name not in self._values]
+        if new:
+            for k, value in zip(new, self._diameter(masks_KW[new], sizes[new]).tolist(), strict=True):
+                self._values[names[k]] = value
+        return np.array([self._values[name] for name in names])

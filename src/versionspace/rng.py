@@ -1,0 +1,65 @@
+"""Randomness by name: every draw derives from one root seed and the names of what it is for.
+
+Nothing here is global and nothing depends on the order of calls: the hash of an image's position is the same
+whether the pool is looked at whole or in chunks.
+
+>>> key(7, "ties") == key(7, "ties"), key(7, "ties") == key(8, "ties")
+(True, False)
+"""
+
+import hashlib
+import operator
+import secrets
+
+import numpy as np
+
+from versionspace.errors import InputError
+from versionspace.types import Array, Floats, Words
+
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+
+
+def root(seed: object) -> int:
+    """The seed as a Python integer; None draws a fresh one from the operating system."""
+    if seed is None:
+        return secrets.randbits(64)
+    try:
+        value = operator.index(seed)  # type: ignore[arg-type]
+    except TypeError:
+        value = -1
+    if value < 0 or isinstance(seed, bool):
+        raise InputError(
+            "seed",
+            expected="an integer of at least 0, or None",
+            got=repr(seed),
+            fix="Pass a whole number to get the same answer again, or None for a fresh draw.",
+        )
+    return value
+
+
+def _digest(seed: int, names: tuple[str | int, ...], size: int) -> int:
+    text = repr((seed, *names)).encode()
+    return int.from_bytes(hashlib.blake2b(text, digest_size=size).digest(), "little")
+
+
+def key(seed: int, *names: str | int) -> int:
+    """64 bits that belong to this seed and these names."""
+    return _digest(seed, names, 8)
+
+
+def generator(seed: int, *names: str | int) -> np.random.Generator:
+    """A generator of its own for this seed and these names."""
+    return np.random.Generator(np.random.Philox(key=_digest(seed, names, 16)))
+
+
+def hashes(key: int, positions: Array) -> Words:
+    """Hash of (key, position), 64 bits each: splitmix64 (Steele, Lea and Flood 2014), entered at any position."""
+    z: Words = (positions.astype(np.uint64) + np.uint64(1)) * _GOLDEN + np.uint64(key)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
+
+
+def uniforms(key: int, positions: Array) -> Floats:
+    """Uniform numbers in [0, 1) that are functions of (key, position)."""
+    return (hashes(key, positions) >> np.uint64(11)).astype(np.float64) * 2.0**-53

@@ -1,0 +1,168 @@
+"""One contract that every method of the table must keep."""
+
+import numpy as np
+import pytest
+
+import versionspace as vs
+from committees import arguments, probabilities
+from versionspace.query.methods import TABLE
+
+ALL = list(TABLE.values())
+N = 40
+
+
+@pytest.fixture(params=ALL, ids=[method.name for method in ALL])
+def method(request):
+    return request.param
+
+
+def test_the_names_are_these():
+    assert vs.METHODS == (
+        "random", "vr", "ge", "bald", "coreset", "dfal", "pwd", "gvd", "m2-pwd", "m-pwd", "m-gvd", "gvd-loo",
+        "gvd-batch", "entropy", "margin", "least-confidence", "vote-entropy", "batchbald", "badge",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("k", [1, 7, N])
+def test_query_gives_k_different_images_of_the_pool(method, k):
+    chosen = vs.query(method.name, k, **arguments(method), seed=3)
+    assert chosen.dtype == np.int64
+    assert chosen.shape == (k,)
+    assert len(set(chosen.tolist())) == k
+    assert set(chosen.tolist()) <= set(range(N))
+
+
+def test_utilities_are_finite_floats_one_for_each_image(method):
+    scores = vs.utilities(method.name, **arguments(method), seed=3)
+    assert scores.dtype == np.float64
+    assert scores.shape == (N,)
+    assert np.isfinite(scores).all()
+    assert not np.signbit(scores[scores == 0]).any()  # 0, not −0
+
+
+def test_the_first_image_has_the_highest_utility(method):
+    given = arguments(method)
+    scores = vs.utilities(method.name, **given, seed=3)
+    assert scores[vs.query(method.name, 1, **given, seed=3)[0]] == pytest.approx(scores.max(), abs=1e-12)
+
+
+@pytest.mark.parametrize("name", [m.name for m in ALL if m.pointwise])
+def test_pointwise_methods_ask_in_the_order_of_their_utilities(name):
+    given = arguments(TABLE[name])
+    scores = vs.utilities(name, **given, seed=3)
+    chosen, at_turn = vs.query(name, N, **given, seed=3, return_utilities=True)
+    assert (np.diff(scores[chosen]) <= 0).all()
+    np.testing.assert_array_equal(at_turn, scores[chosen])
+
+
+def test_fewer_images_are_the_head_of_more(method):
+    given = arguments(method)
+    assert vs.query(method.name, 5, **given, seed=3).tolist() == vs.query(method.name, 9, **given, seed=3)[:5].tolist()
+
+
+def test_the_same_seed_gives_the_same(method):
+    given = arguments(method)
+    assert vs.query(method.name, 9, **given, seed=3).tolist() == vs.query(method.name, 9, **given, seed=3).tolist()
+
+
+def test_ids_are_returned_in_place_of_positions(method):
+    given = arguments(method)
+    ids = [f"image-{i}.png" for i in range(N)]
+    positions, scores = vs.query(method.name, 6, **given, seed=3, return_utilities=True)
+    named, scores_again = vs.query(method.name, 6, **given, seed=3, ids=ids, return_utilities=True)
+    assert named.tolist() == [ids[i] for i in positions]
+    np.testing.assert_array_equal(scores, scores_again)
+    assert scores.shape == (6,)
+    assert np.isfinite(scores).all()
+
+
+def test_a_pool_of_one_image(method):
+    given = arguments(method, images=1)
+    assert vs.query(method.name, 1, **given, seed=0).tolist() == [0]
+
+
+def test_ties_do_not_follow_position():
+    """Members that all agree leave nothing to choose by: the seed decides, evenly."""
+    pool = np.zeros((4, 1000), int)
+    means = [vs.query("ge", 50, pool=pool, seed=seed).mean() for seed in range(40)]
+    assert abs(np.mean(means) - 499.5) < 25
+    assert len({tuple(vs.query("ge", 5, pool=pool, seed=seed)) for seed in range(20)}) == 20
+
+
+def test_no_seed_means_a_fresh_draw():
+    pool = np.zeros((4, 1000), int)
+    assert len({tuple(vs.query("random", 10, pool=pool)) for _ in range(5)}) == 5
+
+
+def test_inputs_are_left_as_they_were(method):
+    given = arguments(method)
+    before = {name: np.array(array) for name, array in given.items()}
+    vs.query(method.name, 5, **given, seed=0)
+    for name, array in given.items():
+        np.testing.assert_array_equal(array, before[name])
+
+
+def test_read_only_inputs_are_taken(method):
+    given = arguments(method)
+    for array in given.values():
+        array.flags.writeable = False
+    vs.query(method.name, 5, **given, seed=0)
+
+
+@pytest.mark.parametrize("members", [65, 130])
+def test_more_than_64_members(method, members):
+    given = arguments(method, members=members)
+    assert len(set(vs.query(method.name, 9, **given, seed=0).tolist())) == 9
+
+
+def test_more_than_256_classes(method):
+    given = arguments(method, classes=300)
+    assert len(set(vs.query(method.name, 3, **given, seed=0).tolist())) == 3
+
+
+@pytest.mark.parametrize("name", [m.name for m in ALL if m.pool == "votes"])
+def test_votes_for_the_pool_are_as_good_as_probabilities(name):
+    given = arguments(TABLE[name])
+    votes = given["pool"].argmax(-1)
+    np.testing.assert_array_equal(
+        vs.utilities(name, **{**given, "pool": votes}, seed=0), vs.utilities(name, **given, seed=0)
+    )
+
+
+@pytest.mark.parametrize("name", [m.name for m in ALL if m.diameter])
+def test_votes_for_the_reference_where_they_suffice(name):
+    given = arguments(TABLE[name])
+    votes = given["reference"].argmax(-1)
+    hard = {"vote": "hard"} if TABLE[name].takes_vote else {}
+    np.testing.assert_array_equal(
+        vs.utilities(name, **{**given, "reference": votes}, **hard), vs.utilities(name, **given, **hard)
+    )
+    if hard:
+        with pytest.raises(vs.InputError, match=r"^reference: expected probabilities"):
+            vs.utilities(name, **{**given, "reference": votes})
+
+
+@pytest.mark.parametrize("name", [m.name for m in ALL if m.pool in ("votes", "probs")])
+def test_member_order_does_not_matter(name):
+    given = arguments(TABLE[name])
+    order = np.random.default_rng(0).permutation(6)
+    shuffled = {key: array[order] for key, array in given.items()}
+    np.testing.assert_allclose(vs.utilities(name, **shuffled), vs.utilities(name, **given), atol=1e-12)
+
+
+@pytest.mark.parametrize("name", [m.name for m in ALL if m.pool in {"probs", "one member"}])
+def test_zero_probabilities_stay_finite(name):
+    given = arguments(TABLE[name])
+    given["pool"] = np.eye(4)[given["pool"].argmax(-1)]
+    assert np.isfinite(vs.utilities(name, **given)).all()
+    assert len(set(vs.query(name, N, **given, seed=0).tolist())) == N
+
+
+def test_identical_members_have_nothing_to_tell_apart():
+    pool = np.repeat(probabilities(1, N, 4), 5, axis=0)
+    reference = np.repeat(probabilities(1, 30, 4, seed=1), 5, axis=0)
+    for name in ("pwd", "gvd", "m2-pwd", "m-pwd", "m-gvd", "gvd-loo", "gvd-batch"):
+        assert vs.utilities(name, pool=pool, reference=reference).tolist() == [0.0] * N
+    for name in ("ge", "vr", "vote-entropy"):
+        assert vs.utilities(name, pool=pool).tolist() == [0.0] * N
+    np.testing.assert_allclose(vs.utilities("bald", pool=pool), 0.0, atol=1e-12)

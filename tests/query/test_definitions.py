@@ -1,0 +1,85 @@
+"""Every pointwise utility against its definition in plain loops."""
+
+import numpy as np
+import pytest
+
+import reference as plain
+import versionspace as vs
+from committees import probabilities
+
+SHAPES = [(2, 2, 1.0), (6, 4, 2.0), (20, 10, 0.7), (66, 3, 1.0)]
+
+
+@pytest.fixture(params=SHAPES, ids=lambda shape: f"M{shape[0]} C{shape[1]}")
+def case(request):
+    members, classes, noise = request.param
+    return (
+        probabilities(members, 25, classes, seed=members, noise=noise, dtype=np.float32),
+        probabilities(members, 17, classes, seed=members + 1, noise=noise, dtype=np.float32),
+    )
+
+
+@pytest.mark.parametrize(("name", "power"), [("pwd", 0), ("m-pwd", 1), ("m2-pwd", 2)])
+@pytest.mark.usefixtures("either_kernel")
+def test_worst_case_pairwise_disagreement(case, name, power):
+    pool, reference = case
+    pool_votes, ref_votes = plain.votes(pool), plain.votes(reference)
+    expected = [plain.worst_case(pool_votes, x, lambda S: plain.pwd(S, ref_votes), power) for x in range(len(pool[0]))]
+    found = vs.utilities(name, pool=pool, reference=reference)
+    np.testing.assert_allclose(found, expected, rtol=1e-13, atol=0)
+
+
+VOTED = [("gvd", plain.gvd, 0), ("m-gvd", plain.gvd, 1), ("gvd-loo", plain.gvd_loo, 0), ("gvd-batch", plain.gvd, 0)]
+
+
+@pytest.mark.parametrize(("name", "diameter", "power"), VOTED, ids=[name for name, *_ in VOTED])
+@pytest.mark.parametrize("vote", ["soft", "hard"])
+@pytest.mark.usefixtures("either_kernel")
+def test_worst_case_vote_disagreement(case, name, diameter, power, vote):
+    pool, reference = case
+    pool_votes, ref_votes = plain.votes(pool), plain.votes(reference)
+    voters = reference if vote == "soft" else plain.one_hot(ref_votes, reference.shape[2])
+    expected = [
+        plain.worst_case(pool_votes, x, lambda S: diameter(S, voters, ref_votes), power) for x in range(len(pool[0]))
+    ]
+    found = vs.utilities(name, pool=pool, reference=reference, vote=vote)
+    np.testing.assert_allclose(found, expected, rtol=1e-13, atol=0)
+
+
+POINTWISE = [("entropy", lambda probs, x: plain.entropy(plain.mean_probs(probs, x)))]
+POINTWISE += [("margin", plain.margin), ("least-confidence", plain.least_confidence), ("bald", plain.bald)]
+POINTWISE += [("batchbald", plain.bald)]
+POINTWISE += [("ge", lambda probs, x: plain.gibbs_error(plain.votes(probs), x))]
+POINTWISE += [("vr", lambda probs, x: plain.variation_ratio(plain.votes(probs), x))]
+POINTWISE += [("vote-entropy", lambda probs, x: plain.vote_entropy(plain.votes(probs), x))]
+
+
+@pytest.mark.parametrize(("name", "definition"), POINTWISE, ids=[name for name, _ in POINTWISE])
+def test_scores_of_the_pool_alone(case, name, definition):
+    pool, _ = case
+    expected = [definition(pool, x) for x in range(len(pool[0]))]
+    np.testing.assert_allclose(vs.utilities(name, pool=pool), expected, rtol=0, atol=1e-12)
+
+
+def test_equal_splits_tie_to_the_last_bit():
+    """Vote counts 1+2+3 in any order of classes are one split, whatever the method."""
+    votes = np.array([[0, 1, 1, 2, 2, 2], [2, 0, 0, 1, 1, 1], [1, 2, 2, 0, 0, 0], [2, 2, 2, 1, 1, 0]]).T
+    for name in ("ge", "vr", "vote-entropy"):
+        assert len(set(vs.utilities(name, pool=votes).tolist())) == 1
+
+
+def test_dfal_asks_for_the_smallest_perturbation():
+    assert vs.query("dfal", 3, perturbations=[0.3, 0.1, 0.2]).tolist() == [1, 2, 0]
+    assert vs.utilities("dfal", perturbations=[0.3, 0.0]).tolist() == [-0.3, 0.0]
+
+
+def test_random_is_uniform():
+    scores = vs.utilities("random", pool=np.zeros((1, 20_000), int), seed=1)
+    assert 0.0 <= scores.min() < scores.max() < 1.0
+    counts = np.histogram(scores, bins=20, range=(0, 1))[0]
+    assert ((counts - 1000) ** 2 / 1000).sum() < 43.8  # χ² with 19 degrees of freedom, p = .001
+
+
+def test_random_needs_no_pool_where_ids_are_given():
+    ids = np.array([70, 3, 12, 5])
+    assert sorted(vs.query("random", 4, ids=ids, seed=0).tolist()) == [3, 5, 12, 70]

@@ -1,0 +1,176 @@
+"""The methods that choose a set: each greedy step against its definition in plain loops."""
+
+import numpy as np
+import pytest
+
+import reference as plain
+import versionspace as vs
+from committees import probabilities
+from versionspace.query import batchbald
+
+
+def greedy(images, k, score):
+    """Picks with the highest score at each step, and that score; no ties are expected."""
+    picks, scores = [], []
+    for _ in range(k):
+        left = [x for x in range(images) if x not in picks]
+        values = [score(picks, x) for x in left]
+        picks.append(left[plain.argmax(values)])
+        scores.append(max(values))
+    return picks, scores
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+@pytest.mark.parametrize("labelled", [0, 1, 8])
+def test_coreset_is_greedy_k_centre(dtype, labelled):
+    rng = np.random.default_rng(labelled)
+    features = rng.normal(3, 1, (50, 6)).astype(dtype)
+    centres = rng.normal(3, 1, (labelled, 6)).astype(dtype)
+    first = vs.query("coreset", 1, features=features, labelled_features=centres, seed=0).tolist()
+
+    def score(picks, x):
+        if not picks and not labelled:
+            return float(x == first[0])
+        return plain.nearest(features, [*centres, *(features[p] for p in picks)], x)
+
+    picks, scores = greedy(50, 12, score)
+    found, utilities = vs.query(
+        "coreset", 12, features=features, labelled_features=centres, seed=0, return_utilities=True
+    )
+    assert found.tolist() == picks
+    np.testing.assert_allclose(utilities[1:], scores[1:], rtol=1e-12)
+    expected = [plain.nearest(features, centres, x) for x in range(50)]
+    np.testing.assert_allclose(vs.utilities("coreset", features=features, labelled_features=centres), expected)
+
+
+def test_coreset_with_nothing_labelled_starts_anywhere():
+    features = np.random.default_rng(0).normal(size=(200, 3))
+    starts = {int(vs.query("coreset", 1, features=features, seed=seed)[0]) for seed in range(30)}
+    assert len(starts) > 20
+
+
+def test_coreset_puts_copies_last_even_where_products_cancel():
+    """Far from the origin ‖x‖² − 2x·c + ‖c‖² loses all digits in float32; differences do not."""
+    rng = np.random.default_rng(1)
+    features = (10_000 + rng.normal(size=(40, 8))).astype(np.float32)
+    twice = np.concatenate([features, features])
+    chosen, utilities = vs.query("coreset", 80, features=twice, seed=0, return_utilities=True)
+    assert sorted(chosen[:40] % 40) == list(range(40))
+    assert utilities[40:].tolist() == [0.0] * 40
+    assert (np.diff(utilities[1:]) <= 0).all()
+
+
+def test_badge_starts_with_the_longest_gradient_and_draws_by_squared_distance():
+    pool = probabilities(1, 5, 3, seed=4)
+    features = np.random.default_rng(0).normal(size=(5, 4))
+    gradients = [plain.gradient_embedding(pool[0][x], features[x]) for x in range(5)]
+    zero = [0.0] * 12
+    norms = [plain.euclidean(g, zero) for g in gradients]
+    np.testing.assert_allclose(vs.utilities("badge", pool=pool, features=features), norms, rtol=1e-12)
+    first = plain.argmax(norms)
+    squared = np.array([plain.euclidean(g, gradients[first]) ** 2 for g in gradients])
+    seconds = np.zeros(5)
+    for seed in range(3000):
+        chosen, utilities = vs.query("badge", 2, pool=pool, features=features, seed=seed, return_utilities=True)
+        assert chosen[0] == first
+        assert utilities[1] ** 2 == pytest.approx(squared[chosen[1]], rel=1e-9)
+        seconds[chosen[1]] += 1
+    expected = squared / squared.sum() * 3000
+    drawn = expected > 0
+    assert ((seconds - expected)[drawn] ** 2 / expected[drawn]).sum() < 16.3  # χ², 3 degrees of freedom, p = .001
+
+
+def test_badge_never_repeats_an_image_of_many_copies():
+    pool = np.repeat(probabilities(1, 1, 3), 30, axis=1)
+    features = np.ones((30, 4))
+    assert sorted(vs.query("badge", 30, pool=pool, features=features, seed=0).tolist()) == list(range(30))
+
+
+@pytest.mark.parametrize("at_once", [1, 4_000_000])
+@pytest.mark.parametrize("classes", [2, 4])
+def test_batchbald_is_greedy_joint_information(classes, at_once, monkeypatch):
+    monkeypatch.setattr(batchbald, "_ELEMENTS", at_once)  # 1: bounds decide after every image
+    pool = probabilities(5, 20, classes, seed=classes, noise=2.0)
+    picks, scores = greedy(20, 4, lambda picks, x: plain.batchbald_gain(pool, picks, x))
+    found, utilities = vs.query("batchbald", 4, pool=pool, seed=0, return_utilities=True)
+    assert found.tolist() == picks
+    np.testing.assert_allclose(utilities, scores, atol=1e-10)
+
+
+def test_batchbald_draws_outcomes_when_there_are_too_many(monkeypatch):
+    """Sampled gains come near the exact ones, and the same seed draws the same."""
+    pool = probabilities(5, 20, 4, seed=4, noise=2.0)
+    exact, gains = vs.query("batchbald", 4, pool=pool, seed=0, return_utilities=True)
+    monkeypatch.setattr(batchbald, "CONFIGURATIONS", 3000)
+    monkeypatch.setattr(batchbald.Outcomes, "none", staticmethod(lambda m: batchbald.Outcomes(*drawn(m))))
+    sampled, estimates = vs.query("batchbald", 4, pool=pool, seed=0, return_utilities=True)
+    again, _ = vs.query("batchbald", 4, pool=pool, seed=0, return_utilities=True)
+    assert sampled.tolist() == again.tolist()
+    assert sampled[0] == exact[0]
+    np.testing.assert_allclose(estimates, gains, atol=0.03)
+
+
+def drawn(members):
+    """3,000 empty outcomes that count as draws, so that every label after them is drawn."""
+    return np.full(3000, 1 / 3000), np.full((3000, members), 1 / members), False
+
+
+def test_batchbald_goes_from_exact_to_drawn(monkeypatch):
+    monkeypatch.setattr(batchbald, "CONFIGURATIONS", 20)
+    pool = probabilities(6, 30, 4, seed=1, noise=2.0)
+    chosen, gains = vs.query("batchbald", 12, pool=pool, seed=5, return_utilities=True)
+    assert len(set(chosen.tolist())) == 12
+    assert np.isfinite(gains).all()
+    assert chosen.tolist() == vs.query("batchbald", 12, pool=pool, seed=5).tolist()
+
+
+def test_batchbald_avoids_what_it_has_asked():
+    """Copies of the most informative image bring nothing after the first; bald would ask for all of them."""
+    sure = np.repeat(probabilities(1, 10, 3, seed=1), 4, axis=0)
+    split = np.eye(3)[np.array([0, 1, 2, 0])][:, None]
+    other = np.eye(3)[np.array([0, 0, 0, 1])][:, None]
+    pool = np.concatenate([split, split, split, other, sure], axis=1)
+    assert set(vs.query("bald", 3, pool=pool, seed=0).tolist()) == {0, 1, 2}
+    assert vs.query("batchbald", 2, pool=pool, seed=0).tolist()[1] == 3
+
+
+@pytest.mark.usefixtures("either_kernel")
+@pytest.mark.parametrize("vote", ["soft", "hard"])
+def test_gvd_batch_refines_the_picks_splits(vote):
+    pool = probabilities(9, 30, 4, seed=7, noise=2.5)
+    reference = probabilities(9, 40, 4, seed=8, noise=2.5)
+    pool_votes, ref_votes = plain.votes(pool), plain.votes(reference)
+    probs = reference if vote == "soft" else plain.one_hot(ref_votes, 4)
+    found, utilities = vs.query(
+        "gvd-batch", 6, pool=pool, reference=reference, vote=vote, seed=0, return_utilities=True
+    )
+    since = []
+    for j, (x, utility) in enumerate(zip(found.tolist(), utilities.tolist(), strict=True)):
+        scores = {}
+        for other in set(range(30)) - set(found[:j].tolist()):
+            scores[other] = -max(plain.gvd(S, probs, ref_votes) for S in plain.cells(pool_votes, [*since, other]))
+        assert utility == pytest.approx(max(scores.values()), abs=1e-14)
+        assert scores[x] == pytest.approx(utility, abs=1e-14)
+        since = [*since, x] if utility < 0 else []
+
+
+def test_gvd_batch_does_not_ask_the_same_split_again():
+    """Nine images split the members in halves one way, one splits them the other way."""
+    members = np.arange(8)
+    pool = np.stack([members < 4] * 9 + [members % 2 == 0], axis=1).astype(int)
+    reference = np.stack([members >> b & 1 for b in range(3)] * 2, axis=1)
+    chosen = vs.query("gvd-batch", 2, pool=pool, reference=reference, vote="hard", seed=1)
+    assert 9 in chosen.tolist()
+
+
+def test_gvd_batch_starts_afresh_when_nothing_is_left_to_refine():
+    """After two picks every cell is one member; the third pick is judged on the whole version space again."""
+    pool = np.array([[0, 0, 0, 0], [0, 1, 0, 1], [1, 0, 1, 0], [1, 1, 0, 0]])
+    reference = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
+    found, utilities = vs.query(
+        "gvd-batch", 4, pool=pool, reference=reference, vote="hard", seed=0, return_utilities=True
+    )
+    whole = vs.utilities("gvd", pool=pool, reference=reference, vote="hard")
+    restart = utilities.tolist().index(0.0) + 1
+    assert utilities[restart] == whole[found[restart]]
+    assert utilities[restart] < 0

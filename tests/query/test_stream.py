@@ -1,0 +1,112 @@
+"""A stream gives what a query on the whole gives."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import versionspace as vs
+from committees import arguments, probabilities
+from versionspace.query import stream
+from versionspace.query.methods import TABLE
+
+POINTWISE = [method for method in TABLE.values() if method.pointwise]
+N = 60
+
+
+def chunks(total, cuts):
+    edges = [0, *sorted({cut for cut in cuts if 0 < cut < total}), total]
+    return [slice(a, b) for a, b in itertools.pairwise(edges)]
+
+
+@pytest.mark.parametrize("method", POINTWISE, ids=[m.name for m in POINTWISE])
+@given(st.lists(st.integers(1, N - 1), max_size=8), st.integers(1, N), st.integers(0, 99))
+@settings(max_examples=12, deadline=None)
+def test_any_chunking_gives_the_query_on_the_whole(method, cuts, k, seed):
+    whole = arguments(method, images=N, seed=seed)
+    ids = np.arange(N) + 1000
+    kept = {name: array for name, array in whole.items() if name == "reference"}
+    given_stream = vs.Stream(method.name, k, **kept, seed=seed)
+    for chunk in chunks(N, cuts):
+        if method.perturbations:
+            given_stream.add(whole["perturbations"][chunk], ids=ids[chunk])
+        else:
+            given_stream.add(whole["pool"][:, chunk], ids=ids[chunk])
+    found, utilities = given_stream.result(return_utilities=True)
+    expected, expected_utilities = vs.query(method.name, k, **whole, seed=seed, ids=ids, return_utilities=True)
+    assert found.tolist() == expected.tolist()
+    np.testing.assert_array_equal(utilities, expected_utilities)
+    assert given_stream.images == N
+
+
+def test_positions_count_over_all_chunks():
+    pool = probabilities(5, N, 3)
+    one = vs.Stream("ge", 10, seed=4)
+    for chunk in chunks(N, [7, 30]):
+        one.add(pool[:, chunk])
+    assert one.result().tolist() == vs.query("ge", 10, pool=pool, seed=4).tolist()
+
+
+def test_positions_of_perturbations_count_over_all_chunks():
+    sizes = np.random.default_rng(0).integers(0, 5, N)  # many ties
+    one = vs.Stream("dfal", 10, seed=4)
+    for chunk in chunks(N, [7, 30]):
+        one.add(sizes[chunk])
+    assert one.result().tolist() == vs.query("dfal", 10, perturbations=sizes, seed=4).tolist()
+
+
+def test_forgetting_diameters_changes_nothing(monkeypatch):
+    monkeypatch.setattr(stream, "_REMEMBERED", 3)
+    pool, reference = probabilities(8, N, 4, noise=3.0), probabilities(8, 30, 4, seed=1)
+    one = vs.Stream("gvd", 10, reference=reference, seed=4)
+    for chunk in chunks(N, range(0, N, 5)):
+        one.add(pool[:, chunk])
+        assert len(one._diameter._values) <= 3 + 5 * 4
+    assert one.result().tolist() == vs.query("gvd", 10, pool=pool, reference=reference, seed=4).tolist()
+
+
+def test_a_stream_holds_no_more_than_it_needs():
+    one = vs.Stream("random", 7, seed=0)
+    for _ in range(50):
+        one.add(np.zeros((2, 100), int))
+    assert one.images == 5000
+    assert len(one._positions) == len(one._utilities) == 7
+
+
+@pytest.mark.parametrize("name", ["coreset", "badge", "batchbald", "gvd-batch"])
+def test_set_methods_are_refused(name):
+    with pytest.raises(vs.InputError, match=f"got '{name}', which chooses a set.*versionspace.query"):
+        vs.Stream(name, 3)
+
+
+def test_what_a_stream_refuses():
+    with pytest.raises(vs.InputError, match="^reference: expected a value"):
+        vs.Stream("gvd", 3)
+    with pytest.raises(vs.InputError, match="^reference: expected nothing"):
+        vs.Stream("ge", 3, reference=[[0], [1]])
+    with pytest.raises(vs.InputError, match="^k: "):
+        vs.Stream("ge", 0)
+    short = vs.Stream("ge", 3)
+    short.add([[0, 1], [1, 1]])
+    with pytest.raises(vs.InputError, match="^k: expected a whole number from 1 to 2,"):
+        short.result()
+    with pytest.raises(vs.InputError, match="2 members, as the first chunk had"):
+        short.add([[0], [1], [2]])
+    with pytest.raises(vs.InputError, match="ids with every chunk"):
+        short.add([[0], [1]], ids=["a"])
+    with pytest.raises(vs.InputError, match="1 ids, as the chunk has images"):
+        vs.Stream("ge", 1).add([[0], [1]], ids=["a", "b"])
+    with pytest.raises(vs.InputError, match="as the pool has"):
+        vs.Stream("pwd", 1, reference=[[0], [1]]).add([[0], [1], [1]])
+
+
+def test_a_refused_chunk_leaves_the_stream_as_it_was():
+    one = vs.Stream("entropy", 1, seed=0)
+    one.add(probabilities(2, 5, 3))
+    before = one.result().tolist()
+    with pytest.raises(vs.InputError, match="not finite"):
+        one.add(np.full((2, 5, 3), np.nan))
+    assert one.images == 5
+    assert one.result().tolist() == before

@@ -1,0 +1,140 @@
+"""What may be passed in, and what is said when it may not."""
+
+import re
+
+import numpy as np
+import pytest
+import torch
+
+import versionspace as vs
+from committees import probabilities
+from versionspace.space import beliefs
+
+GOOD = probabilities(3, 6, 4)
+
+
+class Wrapped:
+    """Not a NumPy array, but can become one."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def __array__(self, dtype=None, copy=None):
+        return np.asarray(self.array, dtype)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        GOOD,
+        GOOD.tolist(),
+        Wrapped(GOOD),
+        torch.tensor(GOOD),
+        torch.tensor(GOOD, requires_grad=True),
+        np.asfortranarray(GOOD),
+        np.ascontiguousarray(GOOD.transpose(1, 0, 2)).transpose(1, 0, 2),
+        GOOD.astype(np.longdouble),
+        GOOD.astype(">f8"),
+    ],
+    ids=["numpy", "list", "__array__", "torch", "torch with grad", "fortran", "strided", "longdouble", "big-endian"],
+)
+def test_arrays_of_all_kinds_give_the_same(given):
+    np.testing.assert_array_equal(vs.gibbs_error(given), vs.gibbs_error(GOOD))
+    np.testing.assert_array_equal(vs.majority_vote(given), vs.majority_vote(GOOD))
+    np.testing.assert_allclose(vs.utilities("bald", pool=given), vs.utilities("bald", pool=GOOD), atol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, torch.float16, torch.bfloat16, torch.float32])
+def test_lower_precision_is_taken(dtype):
+    given = GOOD.astype(dtype) if isinstance(dtype, type) else torch.tensor(GOOD).to(dtype)
+    if dtype is torch.bfloat16:  # its rows sum to 1 only within 1e-2: what a user would do
+        given = given.float() / given.float().sum(-1, keepdim=True)
+    np.testing.assert_allclose(vs.utilities("entropy", pool=given), vs.utilities("entropy", pool=GOOD), atol=0.02)
+    assert vs.utilities("entropy", pool=given).dtype == np.float64
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int64, np.uint32, bool, torch.int64, torch.bool])
+def test_votes_of_all_integer_types_are_taken(dtype):
+    votes = [[0, 1, 1], [1, 1, 0]]
+    given = torch.tensor(votes).to(dtype) if isinstance(dtype, torch.dtype) else np.array(votes, dtype)
+    assert vs.gibbs_error(given).tolist() == [0.5, 0.0, 0.5]
+
+
+def with_value(value):
+    probs = GOOD.copy()
+    probs[1, 4, 2] = value
+    return probs
+
+
+@pytest.mark.usefixtures("either_kernel")
+@pytest.mark.parametrize(
+    ("given", "expected", "arrived", "advice"),
+    [
+        (with_value(np.nan), "sum to 1", "not finite", "diverged"),
+        (with_value(np.inf), "sum to 1", "not finite", "diverged"),
+        (with_value(-0.25), "at least 0", "-0.25", "logits"),
+        (GOOD * 1.01, "sum to 1", "sums to 1.01", "divided by its sum"),
+        (np.zeros((2, 3, 4)), "sum to 1", "sums to 0", "softmax"),
+        (GOOD[0], r"\(M, N, C\)", r"\(6, 4\)", r"array\[None\]"),
+        (GOOD[0, 0], r"\(M, N, C\)", r"\(4,\)", "M comes first"),
+        (GOOD[None], r"\(M, N, C\)", r"\(1, 3, 6, 4\)", "M comes first"),
+        (np.ones((2, 3, 4), int), "float", "int64", "softmax"),
+        (np.array([[0, -1]]), "votes from 0", "-1", "encoding"),
+        (np.zeros((3, 0), int), "one image", r"\(3, 0\)", "nothing to compute"),
+        (np.zeros((0, 5), int), "one member", r"\(0, 5\)", "nothing to compute"),
+        (np.zeros((2, 5, 0)), "one class", r"\(2, 5, 0\)", "nothing to compute"),
+        ([["a"]], r"\(M, N, C\)", "U1", ""),
+        ([[0, 1], [1]], "an array", "list", "numpy.asarray"),
+        (object(), "", "", ""),
+    ],
+)
+def test_bad_beliefs_get_a_sentence(given, expected, arrived, advice):
+    with pytest.raises(vs.InputError) as caught:
+        vs.majority_vote(given)
+    message = str(caught.value)
+    assert isinstance(caught.value, ValueError)
+    for part in (caught.value.name, expected, arrived, advice):
+        assert re.search(part if part != caught.value.name else re.escape(part), message), message
+    assert message.startswith("probs")
+
+
+def test_the_place_of_a_bad_row_is_said():
+    with pytest.raises(vs.InputError, match=r"^probs\[1, 4\]: "):
+        vs.majority_vote(with_value(np.nan))
+
+
+def test_the_place_is_right_beyond_the_first_chunk(monkeypatch):
+    monkeypatch.setattr(beliefs, "_ELEMENTS", 8)
+    with pytest.raises(vs.InputError, match=r"^probs\[1, 4\]: "):
+        vs.majority_vote(with_value(-1.0))
+
+
+def test_rows_may_be_off_by_a_thousandth():
+    vs.majority_vote(GOOD * 1.0009)
+    with pytest.raises(vs.InputError, match="sums to"):
+        vs.majority_vote(GOOD * 1.0011)
+
+
+@pytest.mark.parametrize(
+    ("truth", "match"),
+    [
+        ([0] * 5, r"shape \(6,\).*got int64 of shape \(5,\)"),
+        ([[0] * 6], "shape"),
+        ([0.0] * 6, "float64"),
+        ([0, 1, 2, 3, 4, 0], "classes from 0 to 3, got 0 to 4"),
+        ([0, 1, 2, 3, -1, 0], "got -1 to 3"),
+    ],
+)
+def test_bad_truth_gets_a_sentence(truth, match):
+    with pytest.raises(vs.InputError, match=match):
+        vs.wrong_agreement(GOOD, truth)
+
+
+def test_a_wrong_vote_is_refused():
+    with pytest.raises(vs.InputError, match="'soft' or 'hard', got 'loud'"):
+        vs.majority_vote(GOOD, vote="loud")
+
+
+def test_a_soft_vote_asks_for_probabilities():
+    with pytest.raises(vs.InputError, match=r"expected probabilities \(M, N, C\), got votes \(2, 1\)"):
+        vs.gibbs_vote_disagreement([[0], [1]])
