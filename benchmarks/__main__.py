@@ -1,6 +1,8 @@
 """``make bench``: one JSON line for each case."""
 
-from benchmarks import peers, worst_case
+from benchmarks import peers, training, worst_case
 
-peers.run()
-worst_case.run()
+if __name__ == "__main__":  # some cases run in processes of their own, which import this module
+    peers.run()
+    worst_case.run()
+    training.run()

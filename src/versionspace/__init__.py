@@ -9,8 +9,10 @@
 array([64, 41, 13,  6, 51])
 """
 
+from typing import TYPE_CHECKING, Any
+
 from versionspace._version import __version__
-from versionspace.errors import InputError, VersionspaceError
+from versionspace.errors import InputError, TrainingError, VersionspaceError
 from versionspace.query import METHODS, Stream, query, utilities
 from versionspace.space import (
     ProjectionDistance,
@@ -25,11 +27,17 @@ from versionspace.space import (
     wrong_agreement,
 )
 
+if TYPE_CHECKING:
+    from versionspace.ensemble import Ensemble, Training
+
 __all__ = [
     "METHODS",
+    "Ensemble",
     "InputError",
     "ProjectionDistance",
     "Stream",
+    "Training",
+    "TrainingError",
     "VersionspaceError",
     "__version__",
     "agreement_region",
@@ -44,3 +52,16 @@ __all__ = [
     "variation_ratio",
     "wrong_agreement",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """What needs torch is imported when it is asked for."""
+    if name in ("Ensemble", "Training"):
+        try:
+            from versionspace import ensemble
+        except ModuleNotFoundError as error:
+            raise ImportError(
+                f"versionspace.{name} needs {error.name}, which is not installed: pip install 'versionspace[train]'"
+            ) from error
+        return getattr(ensemble, name)
+    raise AttributeError(f"module 'versionspace' has no attribute {name!r}")

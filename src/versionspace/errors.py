@@ -1,7 +1,13 @@
 """Every error that versionspace raises on purpose.
 
     VersionspaceError
-    └── InputError (also a ValueError)     what was given cannot be used
+    ├── InputError (also a ValueError)     what was given cannot be used
+    ├── TrainingError                      a member's loss is not finite, or memory ran out
+    └── DataError                          a dataset or a folder of images (versionspace.data.errors)
+        ├── ChecksumError                  a file is not the published one
+        ├── FormatError                    a file is not in its format, or cut short
+        ├── SourceError                    no source could give the dataset
+        └── MissingPackageError            a reader needs a package that is not installed
 
 A message says what was expected, what arrived and what to do next.
 """
@@ -25,3 +31,12 @@ class InputError(VersionspaceError, ValueError):
         self.expected = expected
         self.got = got
         self.fix = fix
+
+
+class TrainingError(VersionspaceError):
+    """A member could not be trained: says which, at which epoch, and what to try.
+
+    >>> raise TrainingError("member 3, epoch 7: expected a finite training loss, got nan. Try a lower rate.")
+    Traceback (most recent call last):
+    versionspace.errors.TrainingError: member 3, epoch 7: expected a finite training loss, got nan. Try a lower rate.
+    """

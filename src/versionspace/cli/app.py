@@ -5,8 +5,10 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 
 from versionspace._version import __version__
+from versionspace.cli.data import data
 from versionspace.cli.methods import methods
 from versionspace.errors import VersionspaceError
 
@@ -16,6 +18,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command()(methods)
+app.add_typer(data, name="data")
 
 
 def _show_version(wanted: bool) -> None:
@@ -38,5 +41,5 @@ def main() -> None:
     try:
         app(prog_name="versionspace")
     except VersionspaceError as error:
-        Console(stderr=True, highlight=False).print(f"[bold red]error[/] {error}", soft_wrap=True)
+        Console(stderr=True, highlight=False).print(f"[bold red]error[/] {escape(str(error))}", soft_wrap=True)
         sys.exit(2)

@@ -1,0 +1,40 @@
+"""Images with labels and ids that never change: datasets by name, folders of images, and how they are cut.
+
+>>> from versionspace import data
+>>> digits = data.load("digits")
+>>> cut = data.split(digits, seed=0)
+>>> digits.train.take(cut.initial).images.shape
+(10, 8, 8, 1)
+"""
+
+from versionspace.data import folder
+from versionspace.data.catalogue import DATASETS
+from versionspace.data.entry import Info, fetch, info, load
+from versionspace.data.errors import ChecksumError, DataError, FormatError, MissingPackageError, SourceError
+from versionspace.data.records import Dataset, Part
+from versionspace.data.report import Conflict, Duplicate, Report, Skipped
+from versionspace.data.splits import SIZES, Sizes, Split, split
+
+__all__ = [
+    "DATASETS",
+    "SIZES",
+    "ChecksumError",
+    "Conflict",
+    "DataError",
+    "Dataset",
+    "Duplicate",
+    "FormatError",
+    "Info",
+    "MissingPackageError",
+    "Part",
+    "Report",
+    "Sizes",
+    "Skipped",
+    "SourceError",
+    "Split",
+    "fetch",
+    "folder",
+    "info",
+    "load",
+    "split",
+]

@@ -1,0 +1,61 @@
+"""What can go wrong with data, as errors with names.
+
+    VersionspaceError
+    └── DataError
+        ├── ChecksumError          a file is not the one that was published
+        ├── FormatError            a file is not in the format that it should be in
+        ├── SourceError            no source delivered a dataset
+        └── MissingPackageError    an optional Python package is not installed
+
+A message says what was expected, what arrived and what to do next.
+"""
+
+import importlib
+from typing import Any
+
+from versionspace.errors import VersionspaceError
+
+
+class DataError(VersionspaceError):
+    """The root of the errors about data.
+
+    >>> raise FormatError("t10k-labels", expected="10000 bytes", got="17 bytes", fix="Fetch the file again.")
+    Traceback (most recent call last):
+    versionspace.data.errors.FormatError: t10k-labels: expected 10000 bytes, got 17 bytes. Fetch the file again.
+    """
+
+    def __init__(self, name: str, *, expected: str, got: str, fix: str) -> None:
+        super().__init__(f"{name}: expected {expected}, got {got}. {fix}")
+        self.name = name
+        self.expected = expected
+        self.got = got
+        self.fix = fix
+
+
+class ChecksumError(DataError):
+    """A file whose checksum is none of those known for it."""
+
+
+class FormatError(DataError):
+    """A file that is truncated, or is something other than its name says."""
+
+
+class SourceError(DataError):
+    """A source that did not deliver; or, when all were tried, what each of them said."""
+
+
+class MissingPackageError(DataError):
+    """A Python package that only this layer needs, and that is not there."""
+
+
+def needed(module: str) -> Any:
+    """Imports a module of the optional extra ``data``, or says how to install it."""
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise MissingPackageError(
+            module.partition(".")[0],
+            expected="this Python package to be installed",
+            got=str(error),
+            fix="Install what reads and fetches data: pip install 'versionspace[data]'",
+        ) from error

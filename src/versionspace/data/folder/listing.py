@@ -1,0 +1,147 @@
+"""Which images a folder holds, and what it says about their classes.
+
+DIR/CLASS/…            the first folder names the class; images beside the class folders have no label
+DIR/train/CLASS/…      the same under train, val (or valid, validation) and test
+DIR/labels.csv         columns file and label; then folders are only folders. Also under train, val and test
+"""
+
+import csv
+import os
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from versionspace.errors import InputError
+
+SUFFIXES = frozenset((".jpg", ".jpeg", ".png", ".webp", ".tif", ".tiff", ".bmp"))
+PARTS = {"train": "train", "val": "validation", "valid": "validation", "validation": "validation", "test": "test"}
+LABELS = "labels.csv"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """An image file: the part it is in, its path relative to the folder, and its class where it has one."""
+
+    part: str
+    file: str
+    label: str | None
+
+
+@dataclass(frozen=True)
+class Listing:
+    """All image files of a folder, in the order of their names within each part."""
+
+    entries: tuple[Entry, ...]
+    unknown: tuple[str, ...]
+    """Files that labels.csv names and that are not there."""
+    beside: tuple[str, ...]
+    """Images that lie beside train, val and test, and so in none of them."""
+
+
+def listing(root: Path) -> Listing:
+    """Looks through a folder; no file is opened but labels.csv."""
+    parts = {} if (root / LABELS).is_file() else _parts(root)
+    entries: list[Entry] = []
+    unknown: list[str] = []
+    for name, part in sorted(parts.items()) or [("", "train")]:
+        place = root / name
+        files = sorted(_files(place))
+        prefix = f"{name}/" if name else ""
+        if (place / LABELS).is_file():
+            labels = read_labels(place / LABELS)
+            named = {_plain(file): file for file in files}
+            unknown += [prefix + file for file in labels if _plain(file) not in named]
+            known = {named[_plain(file)]: label for file, label in labels.items() if _plain(file) in named}
+            if labels and not known:
+                raise InputError(
+                    str(place / LABELS),
+                    expected="files of this folder, by their path relative to it",
+                    got=f"{len(labels)} files of which none is there, such as {next(iter(labels))!r}",
+                    fix="Write the paths as they are seen from the folder of labels.csv, with forward slashes.",
+                )
+            entries += [Entry(part, prefix + file, known.get(file)) for file in files]
+        else:
+            entries += [Entry(part, prefix + file, _folder_of(file)) for file in files]
+    beside = sorted(child.name for child in root.iterdir() if child.is_file() and _is_image(child.name))
+    return Listing(tuple(entries), tuple(unknown), tuple(beside) if parts else ())
+
+
+def _parts(root: Path) -> dict[str, str]:
+    """The folders that are parts, by name; none where the folders are classes. What could be either is refused."""
+    folders = sorted(child for child in root.iterdir() if child.is_dir() and not child.name.startswith("."))
+    parts = {child.name: PARTS[child.name.lower()] for child in folders if child.name.lower() in PARTS}
+    others = [child.name for child in folders if child.name not in parts]
+    if not parts:
+        return {}
+    deep = any(child.is_dir() for name in parts for child in (root / name).iterdir())
+    if others and not deep and len(parts) == 1:
+        return {}  # a class that happens to be called train
+    if others or "train" not in parts.values() or len(set(parts.values())) < len(parts):
+        raise InputError(
+            str(root),
+            expected="folders that are classes; or train, with or without one val and one test, and no others",
+            got=", ".join(child.name for child in folders),
+            fix="Move the folders that are neither somewhere else, or rename them.",
+        )
+    return parts
+
+
+def _is_image(name: str) -> bool:
+    return not name.startswith(".") and name[name.rfind(".") :].lower() in SUFFIXES
+
+
+def _files(place: Path) -> Iterator[str]:
+    """Image files under a folder, hidden ones left out. Links to folders are not followed: they can run in circles."""
+    for current, folders, files in os.walk(place):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        above = Path(current).relative_to(place).as_posix()
+        prefix = "" if above == "." else f"{above}/"
+        for name in files:
+            if _is_image(name):
+                yield prefix + name
+
+
+def _folder_of(file: str) -> str | None:
+    first, inside, _ = file.partition("/")
+    return unicodedata.normalize("NFC", first) if inside else None
+
+
+def _plain(file: str) -> str:
+    """A path as it is compared: spreadsheets and file systems differ in slashes and in how they spell an é."""
+    return unicodedata.normalize("NFC", PurePosixPath(file.replace("\\", "/")).as_posix())
+
+
+def read_labels(path: Path) -> dict[str, str | None]:
+    """File to class, from a CSV file with the columns file and label; an empty label is none."""
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            rows = list(csv.DictReader(file, strict=True))
+            columns = rows[0].keys() if rows else ()
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise InputError(
+            str(path), expected="a CSV file in UTF-8", got=str(error), fix="Save the table anew as CSV, UTF-8."
+        ) from error
+    if rows and not {"file", "label"} <= set(columns):
+        raise InputError(
+            str(path),
+            expected="a first line that names the columns file and label",
+            got=", ".join(str(column) for column in columns),
+            fix="Write as the first line: file,label",
+        )
+    labels: dict[str, str | None] = {}
+    for number, row in enumerate(rows, start=2):
+        name, label = (row["file"] or "").strip(), (row["label"] or "").strip() or None
+        if not name:
+            raise InputError(
+                f"{path}, row {number}", expected="the name of a file", got="nothing", fix="Complete or delete the row."
+            )
+        if name in labels and labels[name] != label:
+            raise InputError(
+                f"{path}, row {number}",
+                expected=f"one label for {name}",
+                got=f"{labels[name] or 'none'} and {label or 'none'}",
+                fix="Delete the wrong row.",
+            )
+        labels[name] = None if label is None else unicodedata.normalize("NFC", label)
+    return labels

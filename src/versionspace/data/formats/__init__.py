@@ -1,0 +1,1 @@
+"""Readers of image files in the formats in which the datasets' authors publish them."""

@@ -1,0 +1,44 @@
+"""SVHN's cropped digits: ``train_32x32.mat`` and ``test_32x32.mat``, MATLAB files of version 5.
+
+X is uint8 32×32×3×N, y is N×1 with 10 for the digit 0.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+from versionspace.data.errors import FormatError, needed
+from versionspace.data.formats.whole import AGAIN, Images, Published, joined
+
+FILES = ("train_32x32.mat", "test_32x32.mat")
+
+
+def read(files: Mapping[str, Path], classes: int) -> Published:
+    """Both halves."""
+    return Published(_half(files[FILES[0]], classes), _half(files[FILES[1]], classes))
+
+
+def _half(path: Path, classes: int) -> Images:
+    io = needed("scipy.io")
+    try:
+        content = io.loadmat(path, variable_names=["X", "y"])
+    except Exception as error:  # whatever a damaged file makes the parser do
+        raise FormatError(
+            path.name, expected="a MATLAB file of version 5", got=f"{type(error).__name__}: {error}", fix=AGAIN
+        ) from error
+    x, y = content.get("X"), content.get("y")
+    if not isinstance(x, np.ndarray) or x.ndim != 4 or x.shape[:3] != (32, 32, 3) or x.dtype != np.uint8:
+        raise FormatError(path.name, expected="a variable X, uint8 32×32×3×N", got=_described(x), fix=AGAIN)
+    if not isinstance(y, np.ndarray) or y.dtype.kind not in "iuf":
+        raise FormatError(path.name, expected="a variable y of numbers, N×1", got=_described(y), fix=AGAIN)
+    labels = y.ravel().astype(np.int64)
+    if len(labels) and (labels.min() < 1 or labels.max() > 10):
+        raise FormatError(
+            path.name, expected="labels 1 to 10, 10 for the digit 0", got=f"{labels.min()} to {labels.max()}", fix=AGAIN
+        )
+    return joined(x.transpose(3, 0, 1, 2), labels % 10, classes, path, path)
+
+
+def _described(value: object) -> str:
+    return f"{value.dtype} of shape {value.shape}" if isinstance(value, np.ndarray) else "no such variable"

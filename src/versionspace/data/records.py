@@ -1,0 +1,89 @@
+"""What a dataset is, once read: images, labels and ids that never change."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from versionspace.data.report import Report
+from versionspace.errors import InputError
+from versionspace.types import Array, ArrayLike, Ints
+
+
+@dataclass(frozen=True)
+class Part:
+    """Images that belong together, with their labels and ids.
+
+    >>> part = Part(np.zeros((3, 8, 8, 1), np.uint8), np.array([0, 1, 1]), np.array([40, 50, 60]))
+    >>> part.take([60, 40]).labels
+    array([1, 0])
+    """
+
+    images: Array
+    """uint8 (N, H, W, channels); memory-mapped and read-only where it comes from the cache."""
+    labels: Ints | None
+    """int64 (N,), -1 for an image without a label; None where no image has one."""
+    ids: Array
+    """(N,): the image's index in the published file (int64), or the SHA-256 of its file (64 hex digits)."""
+    files: tuple[str, ...] | None = None
+    """For a folder: the path of each image, relative to the folder, with forward slashes."""
+
+    def __post_init__(self) -> None:
+        counts = {len(x) for x in (self.images, self.labels, self.ids, self.files) if x is not None}
+        if self.images.dtype != np.uint8 or self.images.ndim != 4 or len(counts) != 1:
+            raise InputError(
+                "images",
+                expected="uint8 (N, H, W, channels) with as many labels, ids and files",
+                got=f"{self.images.dtype} {self.images.shape} with {sorted(counts)} of the others",
+                fix="Build each of them from the same list of images.",
+            )
+
+    def __len__(self) -> int:
+        return len(self.images)
+
+    def rows(self, ids: ArrayLike) -> Ints:
+        """Where these ids are in this part: an index into images, labels and ids. Cost N log N."""
+        wanted = np.asarray(ids)
+        if not len(wanted):
+            return np.empty(0, np.int64)
+        order = np.argsort(self.ids, kind="stable")
+        places = np.searchsorted(self.ids, wanted, sorter=order)
+        found: Ints = order[np.minimum(places, len(order) - 1)] if len(order) else np.empty(0, np.int64)
+        missing = wanted if not len(order) else wanted[self.ids[found] != wanted]
+        if len(missing):
+            raise InputError(
+                "ids",
+                expected="ids of this part of the dataset",
+                got=f"{missing[0]}" + (f" and {len(missing) - 1} others that are not" if len(missing) > 1 else ""),
+                fix="Ids are absolute, never positions: test images are looked up in dataset.test, others in train.",
+            )
+        return found
+
+    def take(self, ids: ArrayLike) -> "Part":
+        """These images, in this order, copied into memory."""
+        rows = self.rows(ids)
+        return Part(
+            np.asarray(self.images[rows]),
+            None if self.labels is None else self.labels[rows],
+            self.ids[rows],
+            None if self.files is None else tuple(self.files[row] for row in rows),
+        )
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """A dataset as its publisher cut it, or as a folder holds it. Parts that were not published are None."""
+
+    name: str
+    classes: tuple[str, ...]
+    train: Part
+    test: Part | None = None
+    validation: Part | None = None
+    checksums: Mapping[str, str] = field(default_factory=dict)
+    """SHA-256 of every source file, by name."""
+    source: str = ""
+    """Where the files came from, in words."""
+    different: tuple[str, ...] = ()
+    """Source files that differ from the published ones and were accepted knowingly."""
+    report: Report | None = None
+    """For a folder: what was skipped, found twice or labelled in two ways."""

@@ -1,0 +1,64 @@
+"""An ensemble on disk: ``ensemble.json`` and ``weights.safetensors``. No pickle; each appears whole or not at all."""
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from versionspace.ensemble.normalise import Normalisation
+from versionspace.errors import InputError
+from versionspace.nets.architectures import Shape
+
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Saved:
+    """All but the weights."""
+
+    net: str | None
+    """The name of the architecture; None for a user's own."""
+    shape: Shape
+    classes: int
+    members: int
+    seed: int
+    round: int
+    normalisation: Normalisation
+    training: dict[str, Any] | None
+    history: list[dict[str, Any]]
+
+
+def write(folder: Path, saved: Saved, state: dict[str, Tensor]) -> None:
+    """Weights first, the description last: a folder with a description is whole."""
+    folder.mkdir(parents=True, exist_ok=True)
+    weights, description = folder / "weights.safetensors", folder / "ensemble.json"
+    new_weights, new_description = folder / ".weights.new", folder / ".ensemble.new"
+    save_file({name: value.cpu().contiguous() for name, value in state.items()}, new_weights)
+    new_description.write_text(json.dumps({"format": FORMAT, **asdict(saved)}, indent=2))
+    new_weights.replace(weights)
+    new_description.replace(description)
+
+
+def read(folder: Path) -> tuple[Saved, dict[str, Tensor]]:
+    """What `write` wrote, or a sentence that says what is missing or wrong."""
+    description = folder / "ensemble.json"
+    try:
+        found = json.loads(description.read_text())
+        if found.pop("format") != FORMAT:
+            raise ValueError("another format")
+        found["normalisation"] = Normalisation(*(tuple(v) for v in found["normalisation"].values()))
+        found["shape"] = tuple(found["shape"])
+        return Saved(**found), load_file(folder / "weights.safetensors")
+    except FileNotFoundError as error:
+        raise InputError(
+            "folder", expected="ensemble.json and weights.safetensors", got=f"no {error.filename}",
+            fix="Pass a folder that Ensemble.save wrote.",
+        ) from error  # fmt: skip
+    except Exception as error:
+        raise InputError(
+            str(folder), expected="what Ensemble.save writes", got=f"{type(error).__name__}: {error}",
+            fix="The files are damaged or from another version; save the ensemble again.",
+        ) from error  # fmt: skip

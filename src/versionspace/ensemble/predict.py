@@ -1,0 +1,162 @@
+"""What fitted members say: probabilities, votes, features, Monte-Carlo passes, smallest perturbations.
+
+Images are decoded and normalised once for all members, a chunk at a time; chunks go to several threads.
+"""
+
+import copy
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from versionspace import rng
+from versionspace.ensemble import work
+from versionspace.ensemble.deepfool import deepfool
+from versionspace.ensemble.normalise import Normalisation
+from versionspace.errors import InputError
+from versionspace.nets.layers import Dropout, draw_mask, dropouts
+from versionspace.nets.stacks import Network, Stack, member, ordinary
+from versionspace.space.beliefs import smallest
+from versionspace.types import Array
+
+
+@dataclass(frozen=True)
+class Predictor:
+    """Fitted members and how to run them."""
+
+    network: Network
+    state: Stack
+    """(M, …)."""
+    normalisation: Normalisation
+    group: int
+    images_at_once: int
+    threads: int
+    dtype: torch.dtype
+    device: torch.device
+
+    @property
+    def members(self) -> int:
+        """M."""
+        return len(next(iter(self.state.values())))
+
+    def each_chunk(self, images: Array, work_on: Callable[[slice, Tensor], None]) -> None:
+        """Calls with each slice of the images and the slice as floats (B, channels, H, W), on several threads."""
+        step = self.images_at_once
+        slices = [slice(i, min(i + step, len(images))) for i in range(0, len(images), step)]
+
+        def one(some: slice) -> None:
+            pixels = torch.tensor(images[some], device=self.device)
+            with torch.no_grad():
+                floats = self.normalisation.apply(pixels, self.dtype).permute(0, 3, 1, 2)
+                work_on(some, floats if self.network.way == "grouped" else ordinary(floats))
+
+        work.side_by_side(one, slices, self.threads if self.device.type == "cpu" else 1)
+
+    def each_group(self, images: Array, take: Callable[[slice, slice, Tensor], None]) -> None:
+        """Calls with members, images and their logits (G, B, C)."""
+        groups = [slice(g, min(g + self.group, self.members)) for g in range(0, self.members, self.group)]
+        stacks = [{name: value[some] for name, value in self.state.items()} for some in groups]
+        local = threading.local()  # a runner swaps parameters in and out of its module: one for each thread
+
+        def work_on(some: slice, pixels: Tensor) -> None:
+            if not hasattr(local, "run"):
+                local.run = self.network.runner(training=False)
+            for group, state in zip(groups, stacks, strict=True):
+                take(group, some, local.run(state, {}, pixels))
+
+        self.each_chunk(images, work_on)
+
+    def probabilities(self, images: Array) -> Array:
+        """float32 (M, N, C)."""
+        out = np.empty((self.members, len(images), self.network.classes), np.float32)
+
+        def take(group: slice, some: slice, logits: Tensor) -> None:
+            out[group, some] = logits.float().softmax(dim=2).cpu().numpy()
+
+        self.each_group(images, take)
+        return out
+
+    def votes(self, images: Array) -> Array:
+        """(M, N), without ever holding M×N×C."""
+        out = np.empty((self.members, len(images)), smallest(self.network.classes))
+
+        def take(group: slice, some: slice, logits: Tensor) -> None:
+            out[group, some] = logits.float().softmax(dim=2).argmax(dim=2).cpu().numpy()
+
+        self.each_group(images, take)
+        return out
+
+    def module(self, index: int) -> nn.Module:
+        """One member as a plain module, in evaluation mode."""
+        module = copy.deepcopy(self.network.plain).to(self.device, self.dtype)
+        module.load_state_dict(member(self.state, index))
+        return module.eval()
+
+    def features(self, images: Array, index: int) -> Array:
+        """float32 (N, F): what goes into the member's last linear layer."""
+        parts: dict[int, Array] = {}
+
+        def work_on(some: slice, pixels: Tensor) -> None:
+            module = self.module(index)
+            caught: list[Tensor] = []
+            last = [child for child in module.modules() if isinstance(child, nn.Linear)]
+            if not last:
+                raise InputError(
+                    "net",
+                    expected="a network with a linear layer, whose input serves as features",
+                    got=type(module).__name__,
+                    fix="Pass features of your own to versionspace.query.",
+                )
+            with last[-1].register_forward_pre_hook(lambda _, given: caught.append(given[0])):
+                module(pixels)
+            parts[some.start] = caught[-1].flatten(1).float().cpu().numpy()
+
+        self.each_chunk(images, work_on)
+        return np.concatenate([parts[start] for start in sorted(parts)])
+
+    def mc_dropout(self, images: Array, passes: int, index: int, seed: int, round_: int) -> Array:
+        """float32 (passes, N, C): dropout on, and nothing else; every image and pass has its own mask."""
+        out = np.empty((passes, len(images), self.network.classes), np.float32)
+        masks_of = rng.key(seed, "ensemble", round_, index, "mc-dropout")
+
+        def work_on(some: slice, pixels: Tensor) -> None:
+            module = self.module(index)
+            module(pixels[:1])  # shows the dropout layers the shapes of what they see
+            before, after = _at_first_dropout(module)
+            inner = before(pixels)
+            generator = torch.Generator(self.device)
+            generator.manual_seed(rng.key(masks_of, some.start) % 2**63)
+            layers = [layer for _, layer in dropouts(module)]
+            for i in range(passes):
+                for layer in layers:
+                    layer.mask = draw_mask(layer, len(pixels), generator, self.dtype)
+                out[i, some] = after(inner).float().softmax(dim=1).cpu().numpy()
+
+        self.each_chunk(images, work_on)
+        return out
+
+    def perturbations(self, images: Array, index: int) -> Array:
+        """float64 (N,): the size of the smallest perturbation that DeepFool finds, in units of 0 to 1 a pixel."""
+        out = np.empty(len(images))
+        scale = torch.tensor(self.normalisation.deviation, dtype=self.dtype, device=self.device).view(-1, 1, 1) / 255.0
+
+        def work_on(some: slice, pixels: Tensor) -> None:
+            module = self.module(index)
+            found = deepfool(lambda units: module(units / scale), pixels * scale)
+            out[some] = found.sizes.double().cpu().numpy()
+
+        self.each_chunk(images, work_on)
+        return out
+
+
+def _at_first_dropout(module: nn.Module) -> tuple[nn.Module, nn.Module]:
+    """The part that dropout cannot change, and the rest: what comes before is computed once for all passes."""
+    if not isinstance(module, nn.Sequential):
+        return nn.Identity(), module
+    for i, child in enumerate(module):
+        if any(isinstance(part, Dropout) for part in child.modules()):
+            return module[:i], module[i:]
+    return module, nn.Identity()

@@ -1,0 +1,36 @@
+"""A bar for a fit: members that have ended, epochs, time left. Quiet where there is no terminal."""
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+
+@contextmanager
+def shown(members: int, epochs: int, wanted: bool | None) -> Iterator[Callable[[int, int], None]]:
+    """Gives a function to call with epochs run and members ended; draws where wanted, by default on a terminal."""
+    console = Console(stderr=True, force_terminal=wanted)
+    if wanted is False or (wanted is None and not console.is_terminal):
+        yield lambda ran, ended: None
+        return
+    lock = threading.Lock()
+    ended_in_all = 0
+    ran_in_all = 0
+    with Progress(
+        TextColumn("training"), BarColumn(), MofNCompleteColumn(), TextColumn("members · {task.fields[epochs]} epochs"),
+        TimeRemainingColumn(), console=console, transient=True,
+    ) as bar:  # fmt: skip
+        task = bar.add_task("", total=members, epochs="0")
+
+        def report(ran: int, ended: int) -> None:
+            nonlocal ended_in_all, ran_in_all
+            with lock:
+                ended_in_all += ended
+                ran_in_all += ran
+                # A member that is still training counts for the epochs that it has run out of those that it may.
+                share = max(ended_in_all, ran_in_all / epochs)
+                bar.update(task, completed=min(share, members), epochs=f"{ran_in_all / members:.0f}")
+
+        yield report

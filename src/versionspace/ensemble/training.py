@@ -1,0 +1,87 @@
+"""How members are trained: the paper's settings, by dataset (appendix, "Implementation Details").
+
+mnist          RMSProp 1e-4, halved after 10 epochs without a better validation accuracy, until below 1e-5; batch 16
+others         SGD 1e-2 with momentum .8, divided by ten likewise, until below 1e-4; batch 32
+all            at most 200 epochs, no augmentation, the last weights are kept
+no-validation  as the others, but the training loss decides: for people who have no validation labels
+"""
+
+from dataclasses import dataclass, fields
+from typing import Literal
+
+from versionspace.errors import InputError
+
+
+@dataclass(frozen=True)
+class Training:
+    """Settings of one fit.
+
+    >>> Training(epochs=50).rate
+    0.01
+    """
+
+    optimiser: Literal["sgd", "rmsprop"] = "sgd"
+    rate: float = 1e-2
+    """The learning rate at the start."""
+    momentum: float = 0.8
+    decay: float = 0.1
+    """What the rate is multiplied by on a plateau."""
+    floor: float = 1e-4
+    """Training stops once the rate is below this."""
+    patience: int = 10
+    """A plateau is exactly so many epochs in a row without a strict improvement."""
+    epochs: int = 200
+    """At most so many."""
+    batch: int = 32
+    watch: Literal["validation accuracy", "training loss"] = "validation accuracy"
+    """What must improve. The training loss must fall by a thousandth of itself to count."""
+
+    def __post_init__(self) -> None:
+        limits = {
+            "optimiser": (self.optimiser in ("sgd", "rmsprop"), "'sgd' or 'rmsprop'"),
+            "rate": (self.rate > 0, "a positive number"),
+            "momentum": (0 <= self.momentum < 1, "0 up to 1, without 1"),
+            "decay": (0 < self.decay < 1, "a number between 0 and 1"),
+            "floor": (self.floor > 0, "a positive number"),
+            "patience": (self.patience >= 1, "at least 1"),
+            "epochs": (self.epochs >= 1, "at least 1"),
+            "batch": (self.batch >= 1, "at least 1"),
+            "watch": (self.watch in ("validation accuracy", "training loss"), "one of the two things to watch"),
+        }
+        for name, (fine, expected) in limits.items():
+            if not fine:
+                raise InputError(
+                    f"training.{name}",
+                    expected=expected,
+                    got=repr(getattr(self, name)),
+                    fix="See versionspace.Training.",
+                )
+
+
+TRAININGS: dict[str, Training] = {
+    "mnist": Training("rmsprop", rate=1e-4, decay=0.5, floor=1e-5, batch=16),
+    "fashion-mnist": Training(),
+    "svhn": Training(),
+    "stl10": Training(),
+    "no-validation": Training(watch="training loss"),
+}
+"""The paper's settings by dataset, and one for people without validation labels."""
+
+
+def read_training(given: "Training | str | dict[str, object] | None", has_validation: bool = True) -> Training:
+    """Settings, by name, as they are, or as changes to the paper's default."""
+    if given is None:
+        return TRAININGS["fashion-mnist" if has_validation else "no-validation"]
+    if isinstance(given, Training):
+        return given
+    if isinstance(given, str) and given in TRAININGS:
+        return TRAININGS[given]
+    names = [field.name for field in fields(Training)]
+    if isinstance(given, dict) and set(given) <= set(names):
+        return Training(**given)  # type: ignore[arg-type]
+    raise InputError(
+        "training",
+        expected=f"one of {', '.join(TRAININGS)}, a Training, or a dict with some of {', '.join(names)}",
+        got=repr(given),
+        fix="Pick a name, or change single settings: training={'epochs': 50}.",
+    )

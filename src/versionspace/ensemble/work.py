@@ -1,0 +1,77 @@
+"""Where and on how many threads the work is done.
+
+A group of members is the unit of work: each runs on one thread, several groups side by side. No bit then depends on
+the number of threads, and small networks do not wait for threads to meet after every layer.
+"""
+
+import ctypes
+import os
+import sys
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from typing import TypeVar
+
+import torch
+
+from versionspace.errors import InputError
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+def pick_device(name: str) -> torch.device:
+    """ "auto": a GPU where there is one."""
+    if name == "auto":
+        if torch.cuda.is_available():
+            return torch.device("cuda")
+        return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
+    try:
+        device = torch.device(name)
+        torch.empty(1, device=device)
+    except (RuntimeError, AssertionError) as error:
+        raise InputError(
+            "device",
+            expected="'auto', 'cpu' or a device of this machine",
+            got=repr(name),
+            fix=str(error).split("\n")[0],
+        ) from error
+    return device
+
+
+def pick_threads(threads: int | None) -> int:
+    """As many as given, or as the process may use."""
+    if threads is None:
+        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if threads < 1:
+        raise InputError("threads", expected="at least 1, or None", got=repr(threads), fix="None uses all cores.")
+    return threads
+
+
+@cache
+def keep_memory() -> bool:
+    """Tells glibc to keep what is freed instead of giving it back page by page, which costs a tenth of a step."""
+    if not sys.platform.startswith("linux"):
+        return False
+    try:
+        mallopt = ctypes.CDLL("libc.so.6").mallopt
+    except (OSError, AttributeError):
+        return False
+    threshold, trim = -3, -1  # M_MMAP_THRESHOLD, M_TRIM_THRESHOLD
+    return bool((mallopt(threshold, 1 << 30) or mallopt(threshold, 32 << 20)) and mallopt(trim, 2**31 - 1))
+
+
+def side_by_side(work: Callable[[Item], Result], items: Iterable[Item], threads: int) -> list[Result]:
+    """``[work(item) for item in items]``, each on one thread, several at a time; an error ends the rest."""
+    todo = list(items)
+    before = torch.get_num_threads()
+    try:
+        with ThreadPoolExecutor(min(threads, len(todo)), initializer=torch.set_num_threads, initargs=(1,)) as pool:
+            futures = [pool.submit(work, item) for item in todo]
+            try:
+                return [future.result() for future in futures]
+            except BaseException:
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
+    finally:
+        torch.set_num_threads(before)

@@ -1,0 +1,132 @@
+"""The networks of the paper, as plain modules: "competent for each dataset but as simple as possible".
+
+The paper gives the number of convolutions and where dropout sits (appendix, "Implementation Details"); widths, kernels
+and pooling are our choice, made so that the paper's accuracy with random labels is reached (docs/networks.md).
+
+    conv2      MNIST           2 convolutions, dropout .5 after the fully-connected layer
+    conv3      Fashion-MNIST   3 convolutions, dropout .5 after the fully-connected layer
+    conv6      SVHN            6 convolutions, dropout .3 after every two and after the fully-connected layer
+    resnet18   STL-10          ResNet-18 with dropout .5 between the convolutions of each block
+    small      8×8 digits      2 small convolutions, dropout .5 after the fully-connected layer
+
+All take images of any size and any number of channels and give logits. Pooling stands before the rectifier: the
+maximum of rectified numbers is the rectified maximum, and there are fewer of them.
+"""
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+import torch
+from torch import Tensor, nn
+
+from versionspace.nets.layers import Dropout
+
+Shape: TypeAlias = tuple[int, int, int]
+"""Channels, height, width of an image."""
+Factory: TypeAlias = Callable[[Shape, int], nn.Module]
+"""From the shape of an image and the number of classes to a network that gives logits (N, C)."""
+
+
+def _flat(body: nn.Module, shape: Shape) -> int:
+    """How many numbers the body makes of an image."""
+    with torch.no_grad():
+        return int(body.eval()(torch.zeros(1, *shape)).numel())
+
+
+def _headed(body: nn.Sequential, shape: Shape, hidden: int, classes: int, rate: float) -> nn.Module:
+    """The body, a fully-connected layer with dropout on its output, and the output layer."""
+    body.append(nn.Flatten())
+    width = _flat(body, shape)
+    return nn.Sequential(*body.train(), nn.Linear(width, hidden), nn.ReLU(), Dropout(rate), nn.Linear(hidden, classes))
+
+
+def _pool() -> nn.MaxPool2d:
+    return nn.MaxPool2d(2, ceil_mode=True)  # an image of one pixel stays one
+
+
+def conv2(shape: Shape, classes: int) -> nn.Module:
+    """Two 5×5 convolutions of 16 and 32 channels, each pooled; 128 hidden units."""
+    padding = 0 if min(shape[1:]) >= 16 else 2
+    body = nn.Sequential(
+        nn.Conv2d(shape[0], 16, 5, padding=padding), _pool(), nn.ReLU(),
+        nn.Conv2d(16, 32, 5, padding=padding), _pool(), nn.ReLU(),
+    )  # fmt: skip
+    return _headed(body, shape, 128, classes, 0.5)
+
+
+def conv3(shape: Shape, classes: int) -> nn.Module:
+    """Three 3×3 convolutions of 16, 32 and 64 channels, each pooled; 128 hidden units."""
+    body = nn.Sequential(
+        nn.Conv2d(shape[0], 16, 3, padding=1), _pool(), nn.ReLU(),
+        nn.Conv2d(16, 32, 3, padding=1), _pool(), nn.ReLU(),
+        nn.Conv2d(32, 64, 3, padding=1), _pool(), nn.ReLU(),
+    )  # fmt: skip
+    return _headed(body, shape, 128, classes, 0.5)
+
+
+def conv6(shape: Shape, classes: int) -> nn.Module:
+    """Six 3×3 convolutions in pairs of 32, 64 and 128 channels, each pair batch-normalised, pooled and dropped out."""
+    layers: list[nn.Module] = []
+    inputs = shape[0]
+    for width in (32, 64, 128):
+        layers += [nn.Conv2d(inputs, width, 3, padding=1, bias=False), nn.BatchNorm2d(width), nn.ReLU()]
+        layers += [nn.Conv2d(width, width, 3, padding=1, bias=False), nn.BatchNorm2d(width), _pool(), nn.ReLU()]
+        layers.append(Dropout(0.3))
+        inputs = width
+    return _headed(nn.Sequential(*layers), shape, 256, classes, 0.3)
+
+
+def small(shape: Shape, classes: int) -> nn.Module:
+    """Two 3×3 convolutions of 16 and 32 channels with one pooling between them; 64 hidden units."""
+    body = nn.Sequential(
+        nn.Conv2d(shape[0], 16, 3, padding=1), _pool(), nn.ReLU(),
+        nn.Conv2d(16, 32, 3, padding=1), nn.ReLU(),
+    )  # fmt: skip
+    return _headed(body, shape, 64, classes, 0.5)
+
+
+class Block(nn.Module):
+    """Two 3×3 convolutions around a dropout, added to their input (He et al. 2016; Zagoruyko, Komodakis 2016)."""
+
+    def __init__(self, inputs: int, width: int, stride: int, rate: float) -> None:
+        super().__init__()
+        self.conv1 = nn.Conv2d(inputs, width, 3, stride, padding=1, bias=False)
+        self.norm1 = nn.BatchNorm2d(width)
+        self.dropout = Dropout(rate)
+        self.conv2 = nn.Conv2d(width, width, 3, padding=1, bias=False)
+        self.norm2 = nn.BatchNorm2d(width)
+        self.relu = nn.ReLU()
+        self.shortcut: nn.Module = nn.Identity()
+        if stride != 1 or inputs != width:
+            self.shortcut = nn.Sequential(nn.Conv2d(inputs, width, 1, stride, bias=False), nn.BatchNorm2d(width))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Twice convolved, plus the shortcut."""
+        inner = self.dropout(self.relu(self.norm1(self.conv1(x))))
+        out: Tensor = self.relu(self.norm2(self.conv2(inner)) + self.shortcut(x))
+        return out
+
+
+def resnet18(shape: Shape, classes: int) -> nn.Module:
+    """ResNet-18: a 7×7 convolution and pooling for images of 64 pixels and more, a 3×3 one below; eight blocks."""
+    large = min(shape[1:]) >= 64
+    stem: list[nn.Module] = [nn.Conv2d(shape[0], 64, 7, 2, padding=3, bias=False), nn.BatchNorm2d(64), nn.ReLU()]
+    if large:
+        stem.append(nn.MaxPool2d(3, 2, padding=1))
+    else:
+        stem[0] = nn.Conv2d(shape[0], 64, 3, padding=1, bias=False)
+    blocks = []
+    inputs = 64
+    for width, stride in ((64, 1), (128, 2), (256, 2), (512, 2)):
+        blocks += [Block(inputs, width, stride, 0.5), Block(width, width, 1, 0.5)]
+        inputs = width
+    return nn.Sequential(*stem, *blocks, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(512, classes))
+
+
+NETS: dict[str, Factory] = {
+    "conv2": conv2,
+    "conv3": conv3,
+    "conv6": conv6,
+    "resnet18": resnet18,
+    "small": small,
+}

@@ -1,0 +1,67 @@
+"""Dropout with its masks given from outside, so that they belong to the member and not to a global generator."""
+
+from collections.abc import Iterator
+
+import torch
+from torch import Tensor, nn
+
+PLAIN_DROPOUTS = (nn.Dropout, nn.Dropout1d, nn.Dropout2d, nn.Dropout3d)
+
+
+class Dropout(nn.Module):
+    """Multiplies by a mask that is set before each pass, and by nothing where none is set.
+
+    The mask holds 0 with probability ``p`` and 1/(1 − p) elsewhere. ``whole_channels`` drops channels instead of
+    single numbers. The mask is a buffer that no checkpoint contains: `torch.func.functional_call` can swap it.
+    """
+
+    mask: Tensor | None
+
+    def __init__(self, p: float = 0.5, whole_channels: bool = False) -> None:
+        super().__init__()
+        self.p = p
+        self.whole_channels = whole_channels
+        self.seen: tuple[int, ...] | None = None
+        """The shape of the last input, without the batch."""
+        self.register_buffer("mask", None, persistent=False)
+
+    def mask_shape(self, batch: int) -> tuple[int, ...]:
+        """The shape of a mask for so many images; a pass must have gone through before."""
+        assert self.seen is not None
+        if self.whole_channels:
+            return (batch, self.seen[0], *(1 for _ in self.seen[1:]))
+        return (batch, *self.seen)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """x times the mask."""
+        if self.mask is None:
+            self.seen = tuple(x.shape[1:])
+            return x
+        return x * self.mask
+
+    def extra_repr(self) -> str:
+        """For print(net)."""
+        return f"p={self.p}"
+
+
+def with_own_dropout(module: nn.Module) -> nn.Module:
+    """The module, with torch's dropout layers replaced by ours, in place; it must be in nobody else's hands."""
+    if isinstance(module, PLAIN_DROPOUTS):
+        return Dropout(module.p, whole_channels=not isinstance(module, nn.Dropout))
+    for name, child in list(module.named_children()):
+        setattr(module, name, with_own_dropout(child))
+    return module
+
+
+def dropouts(module: nn.Module) -> Iterator[tuple[str, Dropout]]:
+    """Our dropout layers with a rate above 0, by name, in order."""
+    for name, child in module.named_modules():
+        if isinstance(child, Dropout) and child.p > 0:
+            yield name, child
+
+
+def draw_mask(layer: Dropout, batch: int, generator: torch.Generator, dtype: torch.dtype) -> Tensor:
+    """One member's mask for one pass."""
+    keep = 1.0 - layer.p
+    mask = torch.empty(layer.mask_shape(batch), dtype=dtype, device=generator.device)
+    return mask.bernoulli_(keep, generator=generator).div_(keep)

@@ -1,0 +1,186 @@
+"""Splits: sizes, balance, disjointness, the same for the same seed on any machine, and too-small datasets."""
+
+import hashlib
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from versionspace.data import SIZES, Dataset, Part, Report, load, split
+from versionspace.errors import InputError
+
+
+def part(counts, seed=0, offset=0):
+    """A part with so many images of each class, shuffled; images carry nothing."""
+    labels = np.random.default_rng(seed).permutation(np.repeat(np.arange(len(counts)), counts))
+    return Part(np.zeros((len(labels), 1, 1, 1), np.uint8), labels.astype(np.int64), np.arange(len(labels)) + offset)
+
+
+def dataset(train, test=None, validation=None, name="x", **more):
+    return Dataset(name, tuple("abcdefghij"), train, test, validation, **more)
+
+
+def counts(part, ids):
+    return np.bincount(part.labels[part.rows(ids)], minlength=10).tolist()
+
+
+MNIST = (5923, 6742, 5958, 6131, 5842, 5421, 5918, 6265, 5851, 5949)
+MNIST_TEST = (980, 1135, 1032, 1010, 982, 892, 958, 1028, 974, 1009)
+SVHN = (4948, 13861, 10585, 8497, 7458, 6882, 5727, 5595, 5045, 4659)
+SVHN_TEST = (1744, 5099, 4149, 2882, 2523, 2384, 1977, 2019, 1660, 1595)
+PUBLISHED = {
+    "mnist": (MNIST, MNIST_TEST),
+    "fashion-mnist": ((6000,) * 10, (1000,) * 10),
+    "svhn": (SVHN, SVHN_TEST),
+    "stl10": ((500,) * 10, (800,) * 10),
+    "cifar10": ((5000,) * 10, (1000,) * 10),
+}
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_the_papers_sizes_and_balance_on_the_published_class_counts(name):
+    train, test = (part(each) for each in PUBLISHED[name])
+    cut = split(dataset(train, test, name=name), seed=0)
+    sizes = SIZES[name]
+    assert (len(cut.pool), len(cut.validation), len(cut.test), len(cut.initial)) == (
+        sizes.pool, sizes.validation, sizes.test, sizes.initial,
+    )  # fmt: skip
+    assert counts(train, cut.pool) == [sizes.pool // 10] * 10
+    assert counts(train, cut.validation) == [sizes.validation // 10] * 10
+    assert counts(train, cut.initial) == [sizes.initial // 10] * 10
+    assert counts(test, cut.test) == (list(MNIST_TEST) if name == "mnist" else [sizes.test // 10] * 10)
+    assert not np.intersect1d(cut.pool, cut.validation).size
+    assert np.isin(cut.initial, cut.pool).all()
+    for ids in (cut.pool, cut.validation, cut.test, cut.initial):
+        assert all(a < b for a, b in pairwise(ids.tolist()))
+
+
+def test_the_papers_table():
+    table = {name: (s.pool, s.validation, s.test, s.initial) for name, s in SIZES.items()}
+    assert table["mnist"] == (45000, 5000, 10000, 10)
+    assert table["fashion-mnist"] == (55000, 5000, 10000, 10)
+    assert table["svhn"] == (40000, 5000, 15000, 100)
+    assert table["stl10"] == (4000, 1000, 8000, 100)
+
+
+def test_the_same_seed_gives_the_same_split_here_and_elsewhere():
+    """Made on one machine, held on all: the sum of the ids of the digits' split with seed 7."""
+    cut = split(load("digits"), seed=7)
+    text = ";".join(",".join(map(str, ids)) for ids in (cut.pool, cut.validation, cut.test, cut.initial))
+    assert (
+        hashlib.sha256(text.encode()).hexdigest() == "4d02da81fbbcb22c9c77474fa089e9257b9ea97e86adb3418190f0fdd2453417"
+    )
+
+
+def test_other_seeds_give_other_splits():
+    digits = load("digits")
+    one, other = split(digits, seed=0), split(digits, seed=1)
+    for name in ("validation", "test", "initial"):
+        assert set(getattr(one, name)) != set(getattr(other, name))
+
+
+def test_ids_decide_and_not_positions():
+    """Shuffled rows, the same split."""
+    whole = part((50,) * 10)
+    order = np.random.default_rng(5).permutation(500)
+    shuffled = Part(whole.images, whole.labels[order], whole.ids[order])
+    one, other = (split(dataset(each), pool=300, validation=50, test=50, seed=3) for each in (whole, shuffled))
+    for name in ("pool", "validation", "test"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
+
+
+def test_a_draw_without_own_test_part_keeps_all_apart():
+    cut = split(dataset(part((40,) * 10)), pool=200, validation=100, test=100, initial=20, seed=0)
+    together = np.concatenate([cut.pool, cut.validation, cut.test])
+    assert len(np.unique(together)) == 400
+
+
+def test_what_does_not_divide_differs_by_one():
+    train = part((40,) * 10)
+    cut = split(dataset(train), pool=105, validation=13, test=7, initial=3, seed=0)
+    for ids in (cut.validation, cut.test, cut.initial):
+        got = counts(train, ids)
+        assert max(got) - min(got) <= 1
+    assert (len(cut.pool), sum(counts(train, cut.initial))) == (105, 3)
+
+
+def test_hashes_as_ids():
+    ids = np.array([hashlib.sha256(bytes([n])).hexdigest() for n in range(100)])
+    folder = Part(np.zeros((100, 1, 1, 1), np.uint8), np.arange(100) % 10, ids)
+    cut = split(dataset(folder, report=Report()), validation=20, initial=10, seed=0)
+    assert len(cut.pool) == 80
+    assert counts(folder, cut.initial) == [1] * 10
+    assert set(cut.initial) <= set(cut.pool)
+    grown = Part(np.zeros((90, 1, 1, 1), np.uint8), folder.labels[:90], ids[:90])
+    before = split(dataset(grown, report=Report()), validation=20, seed=0, balanced=False)
+    after = split(dataset(folder, report=Report()), validation=20, seed=0, balanced=False)
+    assert len(set(before.validation) & set(after.validation)) >= 14  # a folder that grows keeps most of its cut
+
+
+def test_a_folder_keeps_its_own_parts():
+    own = dataset(part((9, 9)), part((4, 4), offset=100), part((3, 3), offset=200), name="mnist", report=Report())
+    cut = split(own, seed=0)
+    assert (len(cut.pool), len(cut.test), len(cut.validation), len(cut.initial)) == (18, 8, 6, 0)
+    cut = split(own, pool=10, test=4, validation=2, seed=0)
+    assert cut.test.min() >= 100
+    assert cut.validation.min() >= 200
+    assert counts(own.train, cut.pool)[:2] == [5, 5]
+
+
+class TestTooSmall:
+    def test_by_how_much_and_what_to_do(self):
+        with pytest.raises(
+            InputError,
+            match="test: expected 8000 images, got 800 to draw from in stl10, 7200 too few. Pass test=800 or less",
+        ):
+            split(dataset(part((320,) * 10), part((80,) * 10), name="stl10"), seed=0)
+        with pytest.raises(InputError, match=r"pool and validation: expected 5000 .* 1800 too few\. .*at most 3200"):
+            split(dataset(part((320,) * 10), part((80,) * 10), name="stl10"), test=800, seed=0)
+
+    def test_a_class_that_is_too_small_is_named(self):
+        unequal = dataset(part((30, 30, 5)))
+        with pytest.raises(InputError, match=r"20 images of each of 3 .*got 5 of class 'c' in x, 15 too few.*most 15"):
+            split(unequal, pool=60, seed=0)
+        assert len(split(unequal, pool=60, seed=0, balanced=False).pool) == 60
+
+    def test_more_initial_labels_than_pool(self):
+        with pytest.raises(InputError, match="initial: expected 11 images, got 10"):
+            split(dataset(part((5, 5))), pool=10, initial=11, seed=0)
+
+    @pytest.mark.parametrize("bad", [-1, 2.5, True, "10"])
+    def test_numbers_that_are_none(self, bad):
+        with pytest.raises(InputError, match="pool: expected a number of images"):
+            split(dataset(part((5, 5))), pool=bad, seed=0)
+
+    def test_a_seed_that_is_none(self):
+        with pytest.raises(InputError, match="seed"):
+            split(dataset(part((5, 5))), seed=-1)
+
+
+class TestWithoutLabels:
+    bare = Part(np.zeros((30, 1, 1, 1), np.uint8), None, np.arange(30))
+    some = Part(np.zeros((30, 1, 1, 1), np.uint8), np.repeat([0, 1, -1], 10), np.arange(30))
+
+    def test_all_of_it_is_the_pool(self):
+        assert len(split(dataset(self.bare), seed=0).pool) == 30
+
+    def test_balance_needs_labels(self):
+        for each in (self.bare, self.some):
+            with pytest.raises(InputError, match="Pass balanced=False"):
+                split(dataset(each), initial=4, seed=0)
+
+    def test_any_will_do_without_balance(self):
+        cut = split(dataset(self.bare), validation=5, test=5, initial=4, seed=0, balanced=False)
+        assert (len(cut.pool), len(cut.initial)) == (20, 4)
+
+    def test_what_is_measured_on_has_labels_where_some_have(self):
+        cut = split(dataset(self.some), validation=8, test=8, seed=0, balanced=False)
+        for ids in (cut.validation, cut.test):
+            assert (self.some.labels[self.some.rows(ids)] >= 0).all()
+        with pytest.raises(InputError, match="test: expected 21 images, got 20"):
+            split(dataset(self.some), test=21, seed=0, balanced=False)
+
+    def test_a_train_part_without_any_label_beside_a_test_part_with_labels(self):
+        none = Part(np.zeros((30, 1, 1, 1), np.uint8), np.full(30, -1), np.arange(30))
+        cut = split(dataset(none, part((4, 4)), report=Report()), validation=5, seed=0, balanced=False)
+        assert (len(cut.pool), len(cut.validation), len(cut.test)) == (25, 5, 8)

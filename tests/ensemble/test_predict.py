@@ -1,0 +1,228 @@
+"""What fitted members say, and how they are kept."""
+
+import json
+import warnings
+
+import numpy as np
+import pytest
+import torch
+
+import versionspace as vs
+from ensemble.made_up import images
+from nets.test_stacks import Viewing
+from versionspace.ensemble import Ensemble, Normalisation, Training
+from versionspace.ensemble.deepfool import OVERSHOOT, STEPS, deepfool
+from versionspace.nets.stacks import ordinary
+
+QUICK = Training(epochs=6, watch="training loss")
+PIXELS, LABELS = images(80)
+MORE, _ = images(700, seed=3)
+
+
+@pytest.fixture(scope="module", params=["small", "conv6", Viewing], ids=["small", "conv6", "own"])
+def ensemble(request):
+    return Ensemble(request.param, members=3, classes=4, training=QUICK, seed=2).fit(PIXELS, LABELS)
+
+
+def logits(ensemble, member, pixels):
+    module = ensemble._predictor.module(member)
+    with torch.no_grad():
+        x = ensemble._predictor.normalisation.apply(torch.from_numpy(pixels), torch.float32)
+        return module(ordinary(x.permute(0, 3, 1, 2)))
+
+
+def test_probabilities_are_each_members_softmax(ensemble):
+    found = ensemble.predict_proba(MORE)
+    assert found.shape == (3, 700, 4)
+    assert found.dtype == np.float32
+    for m in range(3):
+        np.testing.assert_allclose(found[m], logits(ensemble, m, MORE).softmax(1), atol=1e-5)
+
+
+def test_votes_are_the_argmax_of_the_probabilities(ensemble):
+    votes = ensemble.votes(MORE)
+    assert votes.dtype == np.uint8
+    np.testing.assert_array_equal(votes, ensemble.predict_proba(MORE).argmax(-1))
+
+
+def test_features_are_what_the_last_layer_sees(ensemble):
+    features = ensemble.features(MORE)
+    assert features.shape[0] == 700
+    last = [m for m in ensemble._predictor.module(0).modules() if isinstance(m, torch.nn.Linear)][-1]
+    with torch.no_grad():
+        np.testing.assert_allclose(last(torch.from_numpy(features)), logits(ensemble, 0, MORE), atol=1e-4)
+    every = ensemble.features(MORE[:9], member="all")
+    assert every.shape == (3, 9, features.shape[1])
+    np.testing.assert_array_equal(every[0], ensemble.features(MORE[:9]))
+
+
+def test_dropout_passes_differ_and_touch_nothing_else(ensemble):
+    """A peer turned dropout on with train(), which moves the statistics of batch norm too."""
+    before = {name: value.clone() for name, value in ensemble._predictor.state.items()}
+    found = ensemble.mc_dropout_proba(MORE[:50], passes=30)
+    assert found.shape == (30, 50, 4)
+    np.testing.assert_allclose(found.sum(-1), 1, atol=1e-5)
+    assert (found.std(axis=0).max(axis=1) > 1e-4).mean() > 0.9
+    for name, value in ensemble._predictor.state.items():
+        assert torch.equal(value, before[name])
+    np.testing.assert_array_equal(found, ensemble.mc_dropout_proba(MORE[:50], passes=30))
+    assert ensemble.mc_dropout_proba(MORE[:5], passes=2, member="all").shape == (3, 2, 5, 4)
+    assert vs.utilities("bald", pool=found).shape == (50,)
+
+
+def test_dropout_passes_are_dropout_passes():
+    """Against torch's own dropout in training mode, which for this network changes nothing but dropout."""
+    one = Ensemble("small", members=1, classes=4, training=QUICK, seed=2).fit(PIXELS, LABELS)
+    found = one.mc_dropout_proba(MORE[:20], passes=2000)
+    module = one._predictor.module(0)
+    plain = torch.nn.Sequential(*(torch.nn.Dropout(0.5) if hasattr(m, "mask") else m for m in module)).train()
+    x = one._predictor.normalisation.apply(torch.from_numpy(MORE[:20]), torch.float32)
+    x = ordinary(x.permute(0, 3, 1, 2))
+    with torch.no_grad():
+        expected = torch.stack([plain(x).softmax(1) for _ in range(2000)])
+    np.testing.assert_allclose(found.mean(0), expected.mean(0), atol=0.03)
+    np.testing.assert_allclose(found.std(0), expected.std(0), atol=0.03)
+
+
+def one_image_deepfool(network, image):
+    """The original algorithm, one image at a time."""
+    first = int(network(image[None]).argmax())
+    moved = torch.zeros_like(image)
+    for _ in range(STEPS):
+        x = (image + (1 + OVERSHOOT) * moved).detach().requires_grad_()
+        out = network(x[None])[0]
+        if int(out.argmax()) != first:
+            break
+        gradients = [torch.autograd.grad(out[k], x, retain_graph=True)[0] for k in range(len(out))]
+        best, step = float("inf"), None
+        for k in range(len(out)):
+            if k != first:
+                w = gradients[k] - gradients[first]
+                away = float((out[k] - out[first]).detach().abs() / w.norm())
+                if away < best:
+                    best, step = away, (away + 1e-4) * w / w.norm()
+        moved = moved + step
+    return float(((1 + OVERSHOOT) * moved).norm())
+
+
+def test_deepfool_is_the_original_algorithm(ensemble):
+    module = ensemble._predictor.module(0).double()
+    x = ensemble._predictor.normalisation.apply(torch.from_numpy(MORE[:25]), torch.double)
+    x = ordinary(x.permute(0, 3, 1, 2))
+    found = deepfool(module, x)
+    np.testing.assert_allclose(found.sizes, [one_image_deepfool(module, image) for image in x], rtol=1e-6)
+    with torch.no_grad():
+        changed = module(x + found.perturbations).argmax(1) != module(x).argmax(1)
+    assert torch.equal(changed, found.changed)
+
+
+def test_deepfool_changes_nearly_every_label(ensemble):
+    module = ensemble._predictor.module(0)
+    x = ensemble._predictor.normalisation.apply(torch.from_numpy(MORE[:200]), torch.float32)
+    x = ordinary(x.permute(0, 3, 1, 2))
+    assert deepfool(module, x).changed.float().mean() >= 0.99
+
+
+def test_deepfool_is_foolboxs():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # foolbox is old, and says so
+        import foolbox
+    one = Ensemble("small", members=1, classes=4, training=QUICK, seed=2).fit(PIXELS, LABELS)
+    module = one._predictor.module(0)
+    x = one._predictor.normalisation.apply(torch.from_numpy(MORE[:40]), torch.float32)
+    x = ordinary(x.permute(0, 3, 1, 2))
+    attacked = foolbox.PyTorchModel(module, bounds=(-1000, 1000), device="cpu")
+    attack = foolbox.attacks.L2DeepFoolAttack(steps=STEPS, candidates=4, overshoot=OVERSHOOT)
+    with torch.no_grad():
+        labels = module(x).argmax(1)
+    moved, _, fooled = attack(attacked, x, labels, epsilons=None)
+    sizes = (moved - x).flatten(1).norm(dim=1)
+    found = deepfool(module, x)
+    both = fooled & found.changed
+    assert both.float().mean() > 0.9
+    np.testing.assert_allclose(found.sizes[both], sizes[both], rtol=0.05)
+
+
+def test_perturbations_are_in_units_of_the_pixel(ensemble):
+    """An image moved by its perturbation, in pixels, changes its label; moved by half of it, hardly ever."""
+    sizes = ensemble.perturbations(MORE[:30])
+    assert sizes.shape == (30,)
+    assert np.isfinite(sizes).all()
+    assert (sizes > 0).all()
+    x = ensemble._predictor.normalisation.apply(torch.from_numpy(MORE[:30]), torch.float32)
+    x = ordinary(x.permute(0, 3, 1, 2))
+    direct = deepfool(ensemble._predictor.module(0), x).sizes.numpy()
+    np.testing.assert_allclose(sizes, direct * ensemble._predictor.normalisation.deviation[0] / 255, rtol=0.02)
+    assert ensemble.perturbations(MORE[:4], member="all").shape == (3, 4)
+
+
+def test_what_is_saved_is_loaded(ensemble, tmp_path):
+    ensemble.save(tmp_path / "a")
+    own = Viewing if not isinstance(ensemble.net, str) else None
+    again = Ensemble.load(tmp_path / "a", net=own)
+    np.testing.assert_array_equal(again.predict_proba(MORE), ensemble.predict_proba(MORE))
+    np.testing.assert_array_equal(again.mc_dropout_proba(MORE[:9]), ensemble.mc_dropout_proba(MORE[:9]))
+    assert again.history_ == ensemble.history_
+    assert sorted(p.name for p in (tmp_path / "a").iterdir()) == ["ensemble.json", "weights.safetensors"]
+    assert json.loads((tmp_path / "a" / "ensemble.json").read_text())["members"] == 3
+
+
+def test_a_network_of_ones_own_must_be_given_again(tmp_path):
+    Ensemble(Viewing, members=2, classes=4, training=QUICK).fit(PIXELS, LABELS).save(tmp_path)
+    with pytest.raises(vs.InputError, match="net: expected the factory"):
+        Ensemble.load(tmp_path)
+
+
+@pytest.mark.parametrize("damage", ["no description", "no weights", "cut weights", "cut description", "other format"])
+def test_a_damaged_folder_gets_a_sentence(damage, tmp_path):
+    Ensemble("small", members=2, classes=4, training=QUICK).fit(PIXELS, LABELS).save(tmp_path)
+    description, weights = tmp_path / "ensemble.json", tmp_path / "weights.safetensors"
+    if damage == "no description":
+        description.unlink()
+    elif damage == "no weights":
+        weights.unlink()
+    elif damage == "cut weights":
+        weights.write_bytes(weights.read_bytes()[:1000])
+    elif damage == "cut description":
+        description.write_text(description.read_text()[:50])
+    else:
+        description.write_text(description.read_text().replace('"format": 1', '"format": 99'))
+    with pytest.raises(vs.InputError, match="expected"):
+        Ensemble.load(tmp_path)
+
+
+def test_before_fit_there_is_nothing_to_say(tmp_path):
+    ensemble = Ensemble("small", members=2, classes=4)
+    for call in (ensemble.predict_proba, ensemble.votes, ensemble.features, ensemble.perturbations):
+        with pytest.raises(vs.InputError, match=r"expected fitted members.*Call fit"):
+            call(MORE)
+    with pytest.raises(vs.InputError, match="Call fit"):
+        ensemble.save(tmp_path)
+
+
+def test_images_of_another_size_are_refused(ensemble):
+    with pytest.raises(vs.InputError, match="expected images of 8×8 pixels and 1 channels, as in fit, got 9×8"):
+        ensemble.predict_proba(np.zeros((2, 9, 8, 1), np.uint8))
+    with pytest.raises(vs.InputError, match="member: expected 0 to 2, or 'all', got 3"):
+        ensemble.features(MORE, member=3)
+    with pytest.raises(vs.InputError, match="passes: "):
+        ensemble.mc_dropout_proba(MORE, passes=0)
+
+
+def test_statistics_are_those_of_the_pixels():
+    pixels = np.random.default_rng(0).integers(0, 256, (5000, 3, 4, 2)).astype(np.uint8)
+    found = Normalisation.of(pixels)
+    np.testing.assert_allclose(found.mean, pixels.mean(axis=(0, 1, 2)), rtol=1e-12)
+    np.testing.assert_allclose(found.deviation, pixels.std(axis=(0, 1, 2)), rtol=1e-9)
+    assert Normalisation.of(np.zeros((2, 3, 3, 1), np.uint8)).deviation == (1.0,)
+
+
+def test_given_statistics_are_used():
+    given = Normalisation((10.0,), (20.0,))
+    one = Ensemble("small", members=1, classes=4, training=QUICK, normalisation=given).fit(PIXELS, LABELS)
+    assert one._predictor.normalisation == given
+
+
+def test_it_is_there_at_the_top_and_only_then_brings_in_torch():
+    assert vs.Ensemble is Ensemble
+    assert vs.Training is Training
