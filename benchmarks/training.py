@@ -219,17 +219,15 @@ def fooling() -> None:
     assert predictor is not None
     module = predictor.module(0)
     x = predictor.normalisation.apply(torch.tensor(pool[:512]), torch.float32).permute(0, 3, 1, 2)
-    mine = seconds(lambda: deepfool(module, x), 2) / 512
-    theirs = seconds(lambda: [_image_by_image(module, image) for image in x[:20]], 1) / 20
-    with_threads = seconds(lambda: ensemble.perturbations(pool[:512]), 2) / 512
-    found = deepfool(module, x)
+    mine = seconds(lambda: ensemble.perturbations(pool[:1024]), 2) / 1024
+    theirs = seconds(lambda: [_image_by_image(module, image) for image in x[:20]], 2) / 20
     report(
-        "DeepFool: conv2, 512 images",
-        seconds_an_image=min(mine, with_threads),
-        ratio_to_image_by_image=theirs / min(mine, with_threads),
-        share_of_labels_changed=float(found.changed.float().mean()),
+        "DeepFool: conv2, 1,024 images",
+        seconds_an_image=mine,
+        ratio_to_image_by_image=theirs / mine,
+        share_of_labels_changed=float(deepfool(module, x).changed.float().mean()),
         target="≥ 10 ×",
-        met=theirs >= 10 * min(mine, with_threads),
+        met=theirs >= 10 * mine,
     )
 
 

@@ -248,6 +248,27 @@ def test_a_loss_that_is_not_finite_gets_a_sentence():
         Ensemble("conv2", members=2, classes=4, training=Training(rate=1e12, watch="training loss")).fit(pixels, labels)
 
 
+@pytest.mark.parametrize(
+    "error", [RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 9 bytes."), MemoryError()]
+)
+def test_memory_that_runs_out_gets_a_sentence(error, monkeypatch):
+    def fails(task):
+        raise error
+
+    monkeypatch.setattr("versionspace.ensemble.ensemble.fit_group", fails)
+    with pytest.raises(TrainingError, match=r"memory ran out while training. Try fewer threads"):
+        fitted(seed=1)
+
+
+def test_other_errors_are_not_hidden(monkeypatch):
+    def fails(task):
+        raise RuntimeError("a bug")
+
+    monkeypatch.setattr("versionspace.ensemble.ensemble.fit_group", fails)
+    with pytest.raises(RuntimeError, match="a bug"):
+        fitted(seed=1)
+
+
 PIXELS, LABELS = images(6)
 BAD = {
     "labels too high": (PIXELS, [0, 1, 2, 3, 4, 0], {}, "labels: expected classes from 0 to 3, got 0 to 4"),

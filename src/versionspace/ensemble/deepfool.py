@@ -30,25 +30,25 @@ class Fooled(NamedTuple):
 
 def deepfool(network: Callable[[Tensor], Tensor], images: Tensor) -> Fooled:
     """The smallest perturbations that change the network's mind about images (N, …). Cost 50·C passes at most."""
-    with torch.enable_grad():
-        with torch.no_grad():
-            first = network(images).argmax(dim=1)
-        moved = torch.zeros_like(images)
-        going = torch.arange(len(images), device=images.device)
-        for _ in range(STEPS):
-            if len(going) == 0:
-                break
-            step = _step(network, images[going] + (1 + OVERSHOOT) * moved[going], first[going])
-            moved[going] += step
+    with torch.no_grad():
+        first = network(images).argmax(dim=1)
+    moved = torch.zeros_like(images)
+    going = torch.arange(len(images), device=images.device)
+    for step in range(STEPS + 1):
+        if step > 0:
             with torch.no_grad():
                 now = network(images[going] + (1 + OVERSHOOT) * moved[going]).argmax(dim=1)
             going = going[now == first[going]]
-        whole = (1 + OVERSHOOT) * moved
-        changed = torch.ones(len(images), dtype=torch.bool, device=images.device)
-        changed[going] = False
-        return Fooled(whole, whole.flatten(1).norm(dim=1), changed)
+        if step == STEPS or len(going) == 0:
+            break
+        moved[going] += _step(network, images[going] + (1 + OVERSHOOT) * moved[going], first[going])
+    whole = (1 + OVERSHOOT) * moved
+    changed = torch.ones(len(images), dtype=torch.bool, device=images.device)
+    changed[going] = False
+    return Fooled(whole, whole.flatten(1).norm(dim=1), changed)
 
 
+@torch.enable_grad()
 def _step(network: Callable[[Tensor], Tensor], images: Tensor, first: Tensor) -> Tensor:
     """One step towards the nearest hyperplane."""
     images = images.detach().requires_grad_()

@@ -19,6 +19,7 @@ from versionspace.ensemble.normalise import Normalisation
 from versionspace.errors import InputError
 from versionspace.nets.layers import Dropout, draw_mask, dropouts
 from versionspace.nets.stacks import Network, Stack, member, ordinary
+from versionspace.nets.thin import with_quick_image_gradients
 from versionspace.space.beliefs import smallest
 from versionspace.types import Array
 
@@ -144,7 +145,7 @@ class Predictor:
         scale = torch.tensor(self.normalisation.deviation, dtype=self.dtype, device=self.device).view(-1, 1, 1) / 255.0
 
         def work_on(some: slice, pixels: Tensor) -> None:
-            module = self.module(index)
+            module = with_quick_image_gradients(self.module(index))
             found = deepfool(lambda units: module(units / scale), pixels * scale)
             out[some] = found.sizes.double().cpu().numpy()
 
