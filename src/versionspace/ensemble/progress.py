@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 
 @contextmanager
@@ -19,10 +19,10 @@ def shown(members: int, epochs: int, wanted: bool | None) -> Iterator[Callable[[
     ended_in_all = 0
     ran_in_all = 0
     with Progress(
-        TextColumn("training"), BarColumn(), MofNCompleteColumn(), TextColumn("members · {task.fields[epochs]} epochs"),
-        TimeRemainingColumn(), console=console, transient=True,
+        TextColumn("training"), BarColumn(), TextColumn("{task.fields[said]}"), TimeRemainingColumn(),
+        console=console, transient=True,
     ) as bar:  # fmt: skip
-        task = bar.add_task("", total=members, epochs="0")
+        task = bar.add_task("", total=members, said=f"0 of {members} members done")
 
         def report(ran: int, ended: int) -> None:
             nonlocal ended_in_all, ran_in_all
@@ -30,7 +30,8 @@ def shown(members: int, epochs: int, wanted: bool | None) -> Iterator[Callable[[
                 ended_in_all += ended
                 ran_in_all += ran
                 # A member that is still training counts for the epochs that it has run out of those that it may.
-                share = max(ended_in_all, ran_in_all / epochs)
-                bar.update(task, completed=min(share, members), epochs=f"{ran_in_all / members:.0f}")
+                share = min(max(ended_in_all, ran_in_all / epochs), members)
+                said = f"{ended_in_all} of {members} members done, epoch {ran_in_all / members:.0f} of {epochs} at most"
+                bar.update(task, completed=share, said=said)
 
         yield report
