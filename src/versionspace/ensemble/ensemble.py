@@ -115,7 +115,7 @@ class Ensemble:
         state = self._first_weights(net, round)
         tasks = [
             Task(net, training, normalisation, self.seed, round, tuple(range(g, min(g + table.group, self.members))),
-                 {name: value[g : g + table.group].clone() for name, value in state.items()},
+                 {name: value[g : g + table.group] for name, value in state.items()},
                  labelled, held, table.images, self.dtype, lambda epochs, ended: None)
             for g in range(0, self.members, table.group)
         ]  # fmt: skip

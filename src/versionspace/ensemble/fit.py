@@ -108,7 +108,7 @@ class _Group:
         self.task = task
         self.run = task.network.runner(training=True)
         self.look = task.network.runner(training=False)
-        self.state = dict(task.state)
+        self.state = {name: value.clone() for name, value in task.state.items()}
         self.names = task.network.parameters()
         self.active = list(range(len(task.members)))
         self.plateaus = [Plateau(task.training.rate) for _ in task.members]
