@@ -1,8 +1,10 @@
 """Training in one pass: the same as training alone, member by member; and every edge of it."""
 
 import hashlib
+import signal
 import subprocess
 import sys
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -225,6 +227,7 @@ def test_the_papers_settings():
 def test_counting_until_the_best_decides_what_a_whole_pass_decides():
     """Members with known answers; limits on every side of their mistakes; several epochs, so that orders move."""
     generator = np.random.default_rng(0)
+    torch.manual_seed(0)
     truth = torch.from_numpy(generator.integers(0, 3, 100))
     answers = torch.from_numpy(generator.integers(0, 3, (8, 100)))
     pictures = torch.arange(100, dtype=torch.uint8).view(100, 1, 1, 1)  # an image is its own number
@@ -302,6 +305,40 @@ def test_memory_that_runs_out_gets_a_sentence(error, monkeypatch):
     monkeypatch.setattr("versionspace.ensemble.ensemble.fit_group", fails)
     with pytest.raises(TrainingError, match=r"memory ran out while training. Try fewer threads"):
         fitted(seed=1)
+
+
+ENDLESS = Training(epochs=10**6, patience=10**6, watch="training loss")
+
+
+def test_one_failing_group_ends_the_others(monkeypatch):
+    """Ten members of `small` share a pass; the second group fails at once, the first would train for days."""
+
+    def fails_later(task):
+        if 10 in task.members:
+            raise TrainingError("member 10: no")
+        return fit_group(task)
+
+    monkeypatch.setattr("versionspace.ensemble.ensemble.fit_group", fails_later)
+    pixels, labels = images(20)
+    with pytest.raises(TrainingError, match="member 10: no"):
+        Ensemble("small", members=20, classes=4, training=ENDLESS, threads=2).fit(pixels, labels)
+
+
+def test_ctrl_c_ends_training_within_an_epoch():
+    code = """
+import sys; sys.path.insert(0, 'tests')
+from ensemble.test_fit import *
+pixels, labels = images(20)
+print("ready", flush=True)
+Ensemble("small", members=20, classes=4, training=ENDLESS, threads=2).fit(pixels, labels)
+"""
+    running = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert running.stdout.readline() == "ready\n"
+    time.sleep(2)
+    assert running.poll() is None
+    running.send_signal(signal.SIGINT)
+    _, said = running.communicate(timeout=20)
+    assert "KeyboardInterrupt" in said
 
 
 def test_other_errors_are_not_hidden(monkeypatch):

@@ -78,6 +78,7 @@ def test_dropout_passes_are_dropout_passes():
     plain = torch.nn.Sequential(*(torch.nn.Dropout(0.5) if hasattr(m, "mask") else m for m in module)).train()
     x = one._predictor.normalisation.apply(torch.from_numpy(MORE[:20]), torch.float32)
     x = ordinary(x.permute(0, 3, 1, 2))
+    torch.manual_seed(0)
     with torch.no_grad():
         expected = torch.stack([plain(x).softmax(1) for _ in range(2000)])
     np.testing.assert_allclose(found.mean(0), expected.mean(0), atol=0.03)
@@ -165,6 +166,17 @@ def test_what_is_saved_is_loaded(ensemble, tmp_path):
     assert again.history_ == ensemble.history_
     assert sorted(p.name for p in (tmp_path / "a").iterdir()) == ["ensemble.json", "weights.safetensors"]
     assert json.loads((tmp_path / "a" / "ensemble.json").read_text())["members"] == 3
+
+
+def test_precision_and_training_are_kept(tmp_path):
+    one = Ensemble("small", members=2, classes=4, dtype=torch.float64)
+    one.fit(PIXELS[:20], LABELS[:20], validation=(PIXELS, LABELS)).save(tmp_path)
+    again = Ensemble.load(tmp_path)
+    np.testing.assert_array_equal(again.predict_proba(MORE), one.predict_proba(MORE))
+    assert again.training == {**again.training, "watch": "validation accuracy", "batch": 32}
+    again.save(tmp_path / "twice")
+    first, second = (tmp_path / "ensemble.json").read_text(), (tmp_path / "twice" / "ensemble.json").read_text()
+    assert first == second
 
 
 def test_a_network_of_ones_own_must_be_given_again(tmp_path):

@@ -1,7 +1,8 @@
 """`Ensemble`: M networks trained from scratch, as samples of the version space."""
 
+import threading
 from collections.abc import Callable
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Literal
 
@@ -79,6 +80,7 @@ class Ensemble:
         self.history_: list[History] = []
         self._predictor: Predictor | None = None
         self._round = 0
+        self._trained_with: Training | None = None
 
     def fit(
         self,
@@ -113,20 +115,36 @@ class Ensemble:
         table = sizes(self.net)
         labelled = self._on_device(pixels, classes)
         state = self._first_weights(net, round)
-        tasks = [
-            Task(net, training, normalisation, self.seed, round, tuple(range(g, min(g + table.group, self.members))),
-                 {name: value[g : g + table.group] for name, value in state.items()},
-                 labelled, held, table.images, self.dtype, lambda epochs, ended: None)
-            for g in range(0, self.members, table.group)
-        ]  # fmt: skip
-        with shown(self.members, training.epochs, self.progress) as report:
-            fitted = _guarded(lambda: work.side_by_side(
-                fit_group, [replace(task, report=report) for task in tasks],
-                self.threads if self.device.type == "cpu" else 1,
-            ))  # fmt: skip
+        stop = threading.Event()
+        with shown(self.members, training.epochs, self.progress) as advance:
+
+            def report(epochs: int, ended: int) -> None:
+                if stop.is_set():
+                    raise work.StoppedError
+                advance(epochs, ended)
+
+            tasks = [
+                Task(
+                    network=net,
+                    training=training,
+                    normalisation=normalisation,
+                    seed=self.seed,
+                    round=round,
+                    members=tuple(range(self.members)[first : first + table.group]),
+                    state={name: value[first : first + table.group] for name, value in state.items()},
+                    labelled=labelled,
+                    validation=held,
+                    images_at_once=table.images,
+                    dtype=self.dtype,
+                    report=report,
+                )
+                for first in range(0, self.members, table.group)
+            ]
+            threads = self.threads if self.device.type == "cpu" else 1
+            fitted = _guarded(lambda: work.side_by_side(fit_group, tasks, threads, stop))
         whole = {name: torch.cat([part.state[name] for part in fitted]) for name in fitted[0].state}
         self.history_ = [history for part in fitted for history in part.histories]
-        self._round = round
+        self._round, self._trained_with = round, training
         self._predictor = self._made(net, whole, normalisation)
         return self
 
@@ -147,7 +165,7 @@ class Ensemble:
         """Probabilities with dropout on and nothing else, float32 (passes, N, C); ``"all"`` adds a leading M."""
         predictor, pixels = self._fitted(images), read_images(images)
         if passes < 1:
-            raise InputError("passes", expected="at least 1", got=repr(passes), fix="The paper's BALD takes 20.")
+            raise InputError("passes", expected="at least 1", got=repr(passes), fix="20 is the default.")
         return self._each(member, lambda m: predictor.mc_dropout(pixels, passes, m, self.seed, self._round))
 
     def perturbations(self, images: ArrayLike, member: Member = 0) -> Array:
@@ -157,7 +175,7 @@ class Ensemble:
 
     def save(self, folder: str | Path) -> None:
         """Writes ``ensemble.json`` and ``weights.safetensors`` into a folder; no pickle."""
-        if self._predictor is None:
+        if self._predictor is None or self._trained_with is None:
             raise self._not_fitted()
         found = self._predictor
         files.write(
@@ -170,7 +188,8 @@ class Ensemble:
                 seed=self.seed,
                 round=self._round,
                 normalisation=found.normalisation,
-                training=asdict(read_training(self.training)) if self.training is not None else None,
+                training=asdict(self._trained_with),
+                dtype=str(self.dtype).removeprefix("torch."),
                 history=[asdict(history) for history in self.history_],
             ),
             found.state,
@@ -192,10 +211,10 @@ class Ensemble:
             )
         out = cls(
             chosen, members=saved.members, classes=saved.classes, seed=saved.seed, device=device, threads=threads,
-            training=saved.training, normalisation=saved.normalisation,
+            training=saved.training, normalisation=saved.normalisation, dtype=getattr(torch, saved.dtype),
         )  # fmt: skip
         out.history_ = [History(**history) for history in saved.history]
-        out._round = saved.round
+        out._round, out._trained_with = saved.round, read_training(saved.training)
         made = network(chosen, saved.shape, saved.classes)
         out._predictor = out._made(made, {k: v.to(out.device) for k, v in state.items()}, saved.normalisation)
         return out

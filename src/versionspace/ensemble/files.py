@@ -27,7 +27,8 @@ class Saved:
     seed: int
     round: int
     normalisation: Normalisation
-    training: dict[str, Any] | None
+    training: dict[str, Any]
+    dtype: str
     history: list[dict[str, Any]]
 
 

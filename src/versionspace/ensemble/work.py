@@ -7,8 +7,9 @@ the number of threads, and small networks do not wait for threads to meet after 
 import ctypes
 import os
 import sys
+import threading
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from functools import cache
 from typing import TypeVar
 
@@ -61,17 +62,32 @@ def keep_memory() -> bool:
     return bool((mallopt(threshold, 1 << 30) or mallopt(threshold, 32 << 20)) and mallopt(trim, 2**31 - 1))
 
 
-def side_by_side(work: Callable[[Item], Result], items: Iterable[Item], threads: int) -> list[Result]:
-    """``[work(item) for item in items]``, each on one thread, several at a time; an error ends the rest."""
+class StoppedError(Exception):
+    """Work that ended early because other work failed or somebody pressed Ctrl-C; never seen by a caller."""
+
+
+def side_by_side(
+    work: Callable[[Item], Result], items: Iterable[Item], threads: int, stop: threading.Event | None = None
+) -> list[Result]:
+    """``[work(item) for item in items]``, each on one thread, several at a time.
+
+    The first error, or Ctrl-C, ends the rest: what waits is not begun, and what runs is told by ``stop``.
+    """
     todo = list(items)
     before = torch.get_num_threads()
+    stop = stop or threading.Event()
     try:
         with ThreadPoolExecutor(min(threads, len(todo)), initializer=torch.set_num_threads, initargs=(1,)) as pool:
             futures = [pool.submit(work, item) for item in todo]
             try:
-                return [future.result() for future in futures]
+                wait(futures, return_when=FIRST_EXCEPTION)
+                for future in futures:
+                    if future.done() and not isinstance(future.exception(), StoppedError):
+                        future.result()
             except BaseException:
+                stop.set()
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise
+            return [future.result() for future in futures]
     finally:
         torch.set_num_threads(before)
