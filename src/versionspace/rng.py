@@ -60,6 +60,17 @@ def hashes(key: int, positions: Array) -> Words:
     return z ^ (z >> np.uint64(31))
 
 
+def id_hashes(key: int, ids: Array) -> Words:
+    """Hash of (key, id) for ids that are whole numbers or hexadecimal digests."""
+    numbers = ids if ids.dtype.kind in "iu" else np.array([int(text[:16], 16) for text in ids.tolist()], np.uint64)
+    return hashes(key, numbers)
+
+
 def uniforms(key: int, positions: Array) -> Floats:
     """Uniform numbers in [0, 1) that are functions of (key, position)."""
-    return (hashes(key, positions) >> np.uint64(11)).astype(np.float64) * 2.0**-53
+    return as_uniforms(hashes(key, positions))
+
+
+def as_uniforms(words: Words) -> Floats:
+    """Hashes as numbers in [0, 1)."""
+    return (words >> np.uint64(11)).astype(np.float64) * 2.0**-53

@@ -122,7 +122,9 @@ class _Draw:
             rows = rows[labels[rows] >= 0]
         if count > len(rows):
             _too_small(self.dataset, purpose, count, len(rows))
-        order = rows[np.argsort(_hashes(self.seed, purpose, self.part.ids[rows]), kind="stable")]
+        order = rows[
+            np.argsort(rng.id_hashes(rng.key(self.seed, "split", purpose), self.part.ids[rows]), kind="stable")
+        ]
         if not self.balanced or count in (0, len(rows)):
             return order[:count]
         if labels is None or (labels[order] < 0).any():
@@ -162,11 +164,6 @@ def _balanced(dataset: Dataset, order: Ints, labels: Ints, count: int, purpose: 
             )
         chosen.append(mine[:wanted])
     return np.concatenate(chosen)
-
-
-def _hashes(seed: int, purpose: str, ids: Array) -> Array:
-    positions = ids if ids.dtype.kind in "iu" else np.array([int(id_[:16], 16) for id_ in ids], np.uint64)
-    return rng.hashes(rng.key(seed, "split", purpose), positions)
 
 
 def _size(name: str, given: int | None, default: int) -> int:
