@@ -20,7 +20,7 @@ class Sizes:
 SIZES: dict[str, Sizes] = {
     "conv2": Sizes(group=5, images=256),
     "conv3": Sizes(group=5, images=256),
-    "conv6": Sizes(group=2, images=128),
+    "conv6": Sizes(group=5, images=128),
     "resnet18": Sizes(group=1, images=64),
     "small": Sizes(group=10, images=512),
 }

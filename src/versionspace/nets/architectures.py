@@ -65,15 +65,15 @@ def conv3(shape: Shape, classes: int) -> nn.Module:
 
 
 def conv6(shape: Shape, classes: int) -> nn.Module:
-    """Six 3×3 convolutions in pairs of 32, 64 and 128 channels, each pair batch-normalised, pooled and dropped out."""
+    """Six 3×3 convolutions in pairs of 8, 16 and 32 channels, batch-normalised, each pair pooled and dropped out."""
     layers: list[nn.Module] = []
     inputs = shape[0]
-    for width in (32, 64, 128):
+    for width in (8, 16, 32):
         layers += [nn.Conv2d(inputs, width, 3, padding=1, bias=False), nn.BatchNorm2d(width), nn.ReLU()]
         layers += [nn.Conv2d(width, width, 3, padding=1, bias=False), nn.BatchNorm2d(width), _pool(), nn.ReLU()]
         layers.append(Dropout(0.3))
         inputs = width
-    return _headed(nn.Sequential(*layers), shape, 256, classes, 0.3)
+    return _headed(nn.Sequential(*layers), shape, 128, classes, 0.3)
 
 
 def small(shape: Shape, classes: int) -> nn.Module:
