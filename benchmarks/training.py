@@ -40,8 +40,8 @@ class Case:
 
 CASES = (
     Case("conv2", "mnist", "mnist", 400, 5000, 40, 20, 2, 3.0, 2.0),
-    Case("conv3", "fashion-mnist", "fashion-mnist", 400, 5000, 30, 20, 2, 2.5, 1.7),
-    Case("conv6", "cifar10", "svhn", 320, 500, 3, 4, 2, 0.0, 1.0),
+    Case("conv3", "fashion-mnist", "fashion-mnist", 400, 5000, 90, 10, 2, 2.5, 1.7),
+    Case("conv6", "cifar10", "svhn", 320, 500, 6, 10, 2, 0.0, 1.0),
     Case("resnet18", "cifar10 at 96 pixels", "stl10", 96, 100, 2, 4, 2, 0.0, 1.0),
 )
 
@@ -128,6 +128,8 @@ def loop(case: Case, tuned: bool) -> tuple[float, list[float]]:
                     int((net(a).argmax(1) == b).sum()) for a, b in zip(vx.split(256), vy.split(256), strict=True)
                 )
             schedule.step(right / len(vy))
+            if schedule.get_last_lr()[0] < training.floor * (1 - 1e-9):
+                break
         with torch.no_grad():
             accuracies.append(float((net(tx).argmax(1) == ty).float().mean()))
     return (time.perf_counter() - start) / case.looped * case.members, accuracies
