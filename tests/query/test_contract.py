@@ -106,7 +106,8 @@ def test_read_only_inputs_are_taken(method):
     given = arguments(method)
     for array in given.values():
         array.flags.writeable = False
-    vs.query(method.name, 5, **given, seed=0)
+    chosen = vs.query(method.name, 5, **given, seed=0)
+    assert chosen.tolist() == vs.query(method.name, 5, **arguments(method), seed=0).tolist()
 
 
 @pytest.mark.parametrize("members", [65, 130])
