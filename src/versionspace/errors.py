@@ -1,13 +1,14 @@
 """Every error that versionspace raises on purpose.
 
     VersionspaceError
-    ├── InputError (also a ValueError)     what was given cannot be used
     ├── TrainingError                      a member's loss is not finite, or memory ran out
-    └── DataError                          a dataset or a folder of images (versionspace.data.errors)
-        ├── ChecksumError                  a file is not the published one
-        ├── FormatError                    a file is not in its format, or cut short
-        ├── SourceError                    no source could give the dataset
-        └── MissingPackageError            a reader needs a package that is not installed
+    └── ExplainedError                     says what was expected, what arrived and what to do
+        ├── InputError (also a ValueError)     what was given cannot be used
+        └── DataError                          a dataset or a folder of images (versionspace.data.errors)
+            ├── ChecksumError                      a file is not the published one
+            ├── FormatError                        a file is not in its format, or cut short
+            ├── SourceError                        no source could give the dataset
+            └── MissingPackageError                a reader needs a package that is not installed
 
 A message says what was expected, what arrived and what to do next.
 """
@@ -17,13 +18,8 @@ class VersionspaceError(Exception):
     """The root of all errors that versionspace raises on purpose."""
 
 
-class InputError(VersionspaceError, ValueError):
-    """An argument that cannot be used: names it, and says what was expected, what arrived and what to do.
-
-    >>> raise InputError("k", expected="1 to 100", got="101", fix="Ask for fewer images.")
-    Traceback (most recent call last):
-    versionspace.errors.InputError: k: expected 1 to 100, got 101. Ask for fewer images.
-    """
+class ExplainedError(VersionspaceError):
+    """An error that names what is wrong, and says what was expected, what arrived and what to do."""
 
     def __init__(self, name: str, *, expected: str, got: str, fix: str) -> None:
         super().__init__(f"{name}: expected {expected}, got {got}. {fix}")
@@ -31,6 +27,15 @@ class InputError(VersionspaceError, ValueError):
         self.expected = expected
         self.got = got
         self.fix = fix
+
+
+class InputError(ExplainedError, ValueError):
+    """An argument that cannot be used.
+
+    >>> raise InputError("k", expected="1 to 100", got="101", fix="Ask for fewer images.")
+    Traceback (most recent call last):
+    versionspace.errors.InputError: k: expected 1 to 100, got 101. Ask for fewer images.
+    """
 
 
 class TrainingError(VersionspaceError):

@@ -102,6 +102,14 @@ def test_what_a_stream_refuses():
         vs.Stream("pwd", 1, reference=[[0], [1]]).add([[0], [1], [1]])
 
 
+def test_a_refused_first_chunk_leaves_no_trace():
+    one = vs.Stream("ge", 1, seed=0)
+    with pytest.raises(vs.InputError, match="1 ids, as the chunk has images"):
+        one.add([[0], [1], [2]], ids=["a", "b"])
+    one.add([[0, 0], [1, 0]])  # other members, and no ids
+    assert one.result().tolist() == [0]
+
+
 def test_a_refused_chunk_leaves_the_stream_as_it_was():
     one = vs.Stream("entropy", 1, seed=0)
     one.add(probabilities(2, 5, 3))

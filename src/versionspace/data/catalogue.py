@@ -20,7 +20,7 @@ MNIST = Spec(
     shape=(28, 28, 1),
     train=60_000,
     test=10_000,
-    terms="no licence was published; often cited as CC BY-SA 3.0",
+    terms="no licence was published with it",
     home="http://yann.lecun.com/exdb/mnist/",
     editions={
         "idx": _idx(

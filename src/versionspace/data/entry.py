@@ -114,7 +114,7 @@ def info(name: str, *, cache: PathLike | None = None) -> Info:
     """What is known about a dataset; nothing is fetched.
 
     >>> info("digits").terms
-    'CC BY 4.0'
+    'those of the UCI repository'
     """
     if name == "digits":
         return Info(
@@ -124,7 +124,7 @@ def info(name: str, *, cache: PathLike | None = None) -> Info:
             (8, 8, 1),
             1797,
             0,
-            "CC BY 4.0",
+            "those of the UCI repository",
             "https://archive.ics.uci.edu/dataset/80",
             cached=True,
             source="scikit-learn",

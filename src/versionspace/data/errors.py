@@ -1,35 +1,21 @@
 """What can go wrong with data, as errors with names.
 
-    VersionspaceError
-    └── DataError
-        ├── ChecksumError          a file is not the one that was published
-        ├── FormatError            a file is not in the format that it should be in
-        ├── SourceError            no source delivered a dataset
-        └── MissingPackageError    an optional Python package is not installed
-
-A message says what was expected, what arrived and what to do next.
+The tree is drawn in versionspace.errors.
 """
 
 import importlib
 from typing import Any
 
-from versionspace.errors import VersionspaceError
+from versionspace.errors import ExplainedError
 
 
-class DataError(VersionspaceError):
+class DataError(ExplainedError):
     """The root of the errors about data.
 
     >>> raise FormatError("t10k-labels", expected="10000 bytes", got="17 bytes", fix="Fetch the file again.")
     Traceback (most recent call last):
     versionspace.data.errors.FormatError: t10k-labels: expected 10000 bytes, got 17 bytes. Fetch the file again.
     """
-
-    def __init__(self, name: str, *, expected: str, got: str, fix: str) -> None:
-        super().__init__(f"{name}: expected {expected}, got {got}. {fix}")
-        self.name = name
-        self.expected = expected
-        self.got = got
-        self.fix = fix
 
 
 class ChecksumError(DataError):

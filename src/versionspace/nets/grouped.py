@@ -115,24 +115,21 @@ class GroupedDropout(nn.Module):
         return x * mask
 
 
-def twin(plain: nn.Module) -> nn.Module | None:
-    """The grouped twin of a plain module, without values; None where a layer has no grouped form."""
-    try:
-        return _twin(copy.deepcopy(plain))
-    except NotImplementedError:
-        return None
+def twin(plain: nn.Module) -> nn.Module:
+    """The grouped twin of a plain module, without values. Every layer of it must have a grouped form."""
+    return _twin(copy.deepcopy(plain))
 
 
 def _twin(plain: nn.Module) -> nn.Module:
     if isinstance(plain, nn.Conv2d):
-        if plain.groups != 1 or plain.padding_mode != "zeros":
-            raise NotImplementedError
+        assert plain.groups == 1
+        assert plain.padding_mode == "zeros"
         return GroupedConv2d(plain)
     if isinstance(plain, nn.Linear):
         return GroupedLinear(plain)
     if isinstance(plain, nn.BatchNorm2d):
-        if not (plain.affine and plain.track_running_stats and plain.momentum is not None):
-            raise NotImplementedError
+        assert plain.affine
+        assert plain.track_running_stats
         return GroupedBatchNorm2d(plain)
     if isinstance(plain, nn.Flatten) and plain.start_dim == 1 and plain.end_dim == -1:
         return GroupedFlatten()
@@ -141,8 +138,7 @@ def _twin(plain: nn.Module) -> nn.Module:
     if isinstance(plain, UNCHANGED):
         return plain
     children = list(plain.named_children())
-    if not children or next(plain.parameters(recurse=False), None) is not None:
-        raise NotImplementedError
+    assert children, f"{type(plain).__name__} has no grouped form"
     for name, child in children:
         setattr(plain, name, _twin(child))
     return plain

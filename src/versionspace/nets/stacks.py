@@ -136,9 +136,7 @@ def side_by_side(images_GBHWC: Tensor) -> Tensor:
 
 
 def _grouped(plain: nn.Module, training: bool) -> Runner:
-    module = grouped.twin(plain)
-    assert module is not None
-    module.train(training)
+    module = grouped.twin(plain).train(training)
     flats = [child for child in module.modules() if isinstance(child, grouped.GroupedFlatten)]
 
     def run(state: Stack, masks: Masks, images: Tensor) -> Tensor:

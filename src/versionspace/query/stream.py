@@ -59,7 +59,6 @@ class Stream:
             self._diameter = Remembered(self._method.diameter(self._reference, read_vote(vote)))
         self._images = 0
         self._members: int | None = None
-        self._named: bool | None = None
         self._positions: Ints = np.zeros(0, np.int64)
         self._utilities: Floats = np.zeros(0)
         self._ids: Array | None = None
@@ -72,9 +71,7 @@ class Stream:
     def add(self, chunk: ArrayLike, ids: ArrayLike = None) -> None:
         """Takes the next images: what `query` takes as pool (as perturbations, for `dfal`), and their ids if any."""
         problem = self._read(chunk)
-        if self._named is None:
-            self._named = ids is not None
-        if self._named != (ids is not None):
+        if self._images and (self._ids is not None) != (ids is not None):
             raise InputError(
                 "ids",
                 expected="ids with every chunk, or with none",
@@ -89,8 +86,9 @@ class Stream:
                 got=f"{len(names)}",
                 fix="Both must list the same images.",
             )
-        scores = self._method.score(problem)
+        scores = self._method.score(problem)  # nothing of the stream changes before this has gone well
         self._images += problem.images
+        self._members = problem.pool.members if problem.pool is not None else None
         positions = np.concatenate([self._positions, problem.positions()])
         utilities = np.concatenate([self._utilities, scores])
         kept = best(utilities, problem.ties(positions), min(self._k, len(positions)))
@@ -104,9 +102,7 @@ class Stream:
             return Problem(len(sizes), self._seed, offset=self._images, perturbations=sizes)
         pool = entry.read_pool(self._method, replace(self._given, pool=chunk), self._reference)
         assert pool is not None
-        if self._members is None:
-            self._members = pool.members
-        if pool.members != self._members:
+        if self._members is not None and pool.members != self._members:
             raise InputError(
                 "pool",
                 expected=f"{self._members} members, as the first chunk had",

@@ -4,7 +4,7 @@ Two facts make the exact worst case cheap before any sub-space is looked at.
 
 1. Where all M members agree, so does every sub-space with its vote: such an image adds nothing to any GVD.
 2. A class to which every member gives less probability than to some one rival never wins the vote of any sub-space.
-   Of ten classes two to four are left on most images.
+   Late in learning two or three of ten classes are left on most images, early five or six.
 
 The second holds to the last bit: addition rounds monotonically, so that a class which no member prefers to a lower
 one can at best tie with it, and the lower wins ties; against a higher class a margin above the rounding of M
