@@ -402,3 +402,17 @@ def test_no_bar_where_there_is_no_terminal(capsys):
 def test_a_bar_where_it_is_wanted(capsys):
     fitted(seed=1, progress=True)
     assert "training" in capsys.readouterr().err
+
+
+def test_a_function_hears_of_progress_and_may_end_a_fit():
+    heard = []
+    Ensemble("small", members=3, classes=4, training=Training(epochs=4, watch="training loss"),
+             progress=lambda ran, ended: heard.append((ran, ended))).fit(*images(20))  # fmt: skip
+    assert sum(ended for _, ended in heard) == 3
+    assert sum(ran for ran, _ in heard) >= 3
+
+    def enough(ran, ended):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        Ensemble("small", members=3, classes=4, progress=enough, training="no-validation").fit(*images(20))

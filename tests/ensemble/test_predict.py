@@ -242,3 +242,10 @@ def test_given_statistics_are_used():
 def test_it_is_there_at_the_top_and_only_then_brings_in_torch():
     assert vs.Ensemble is Ensemble
     assert vs.Training is Training
+
+
+def test_opinions_are_the_votes_and_their_soft_majority(ensemble):
+    said = ensemble.opinions(MORE)
+    np.testing.assert_array_equal(said.votes, ensemble.votes(MORE))
+    np.testing.assert_array_equal(said.majority, vs.majority_vote(ensemble.predict_proba(MORE)))
+    assert said.majority.dtype == said.votes.dtype

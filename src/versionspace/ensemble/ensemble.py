@@ -13,8 +13,8 @@ from versionspace import rng
 from versionspace.ensemble import files, work
 from versionspace.ensemble.fit import Fitted, History, Labelled, Task, fit_group
 from versionspace.ensemble.normalise import Normalisation, read_images
-from versionspace.ensemble.predict import Predictor
-from versionspace.ensemble.progress import shown
+from versionspace.ensemble.predict import Opinions, Predictor
+from versionspace.ensemble.progress import Report, shown
 from versionspace.ensemble.sizes import sizes
 from versionspace.ensemble.training import Training, read_training
 from versionspace.errors import InputError, TrainingError
@@ -38,7 +38,8 @@ class Ensemble:
             validation labels "no-validation".
         normalisation: statistics of the pool; by default those of the images that `fit` gets.
         threads: groups of members trained side by side; changes no bit.
-        progress: whether to draw a bar; by default where there is a terminal.
+        progress: whether to draw a bar, by default where there is a terminal; or a function that is called with the
+            epochs that were run and the members that ended since its last call, and may raise to end the fit.
 
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)
@@ -60,7 +61,7 @@ class Ensemble:
         training: Training | str | dict[str, object] | None = None,
         normalisation: Normalisation | None = None,
         threads: int | None = None,
-        progress: bool | None = None,
+        progress: bool | Report | None = None,
         dtype: torch.dtype = torch.float32,
     ) -> None:
         for name, value in (("members", members), ("classes", classes)):
@@ -155,6 +156,10 @@ class Ensemble:
     def votes(self, images: ArrayLike) -> Array:
         """Votes (M, N) in the smallest unsigned integer, without ever holding M×N×C."""
         return self._fitted(images).votes(read_images(images))
+
+    def opinions(self, images: ArrayLike) -> Opinions:
+        """Votes (M, N) and their soft majority (N,), without ever holding M×N×C."""
+        return self._fitted(images).opinions(read_images(images))
 
     def features(self, images: ArrayLike, member: Member = 0) -> Array:
         """What goes into the last linear layer, float32 (N, F); ``member="all"`` adds a leading M."""

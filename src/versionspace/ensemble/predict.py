@@ -25,6 +25,16 @@ from versionspace.types import Array
 
 
 @dataclass(frozen=True)
+class Opinions:
+    """What members say of some images, each alone and together."""
+
+    votes: Array
+    """(M, N) in the smallest unsigned integer."""
+    majority: Array
+    """(N,): the soft vote, argmax_c Σ_m p_m(c), added in float64 in member order."""
+
+
+@dataclass(frozen=True)
 class Predictor:
     """Fitted members and how to run them."""
 
@@ -89,6 +99,27 @@ class Predictor:
 
         self.each_group(images, take)
         return out
+
+    def opinions(self, images: Array) -> Opinions:
+        """Votes and their soft majority, without ever holding M×N×C."""
+        votes = np.empty((self.members, len(images)), smallest(self.network.classes))
+        majority = np.empty(len(images), votes.dtype)
+        sums: dict[int, Array] = {}
+
+        def take(group: slice, some: slice, logits: Tensor) -> None:
+            probs = logits.float().softmax(dim=2)
+            votes[group, some] = probs.argmax(dim=2).cpu().numpy()
+            probs_GNC = probs.cpu().numpy()
+            total = sums.pop(some.start) if group.start else np.zeros(probs_GNC.shape[1:])
+            for member_NC in probs_GNC:
+                total += member_NC
+            if group.stop == self.members:
+                majority[some] = total.argmax(axis=1)
+            else:
+                sums[some.start] = total
+
+        self.each_group(images, take)
+        return Opinions(votes, majority)
 
     def module(self, index: int) -> nn.Module:
         """One member as a plain module, in evaluation mode."""

@@ -3,14 +3,22 @@
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TypeAlias
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 
+Report: TypeAlias = Callable[[int, int], None]
+"""Called, from any thread, with the epochs that were run and the members that ended since the last call."""
+
+
 @contextmanager
-def shown(members: int, epochs: int, wanted: bool | None) -> Iterator[Callable[[int, int], None]]:
+def shown(members: int, epochs: int, wanted: bool | Report | None) -> Iterator[Report]:
     """Gives a function to call with epochs run and members ended; draws where wanted, by default on a terminal."""
+    if callable(wanted):
+        yield wanted
+        return
     console = Console(stderr=True, force_terminal=wanted)
     if wanted is False or (wanted is None and not console.is_terminal):
         yield lambda ran, ended: None
