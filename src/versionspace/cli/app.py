@@ -1,4 +1,4 @@
-"""The commands, and how their errors reach a person: a sentence and an exit code of 2, never a traceback."""
+"""The commands, and how their errors reach a person: a sentence and an exit code, never a traceback."""
 
 import sys
 from typing import Annotated
@@ -8,8 +8,11 @@ from rich.console import Console
 from rich.markup import escape
 
 from versionspace._version import __version__
+from versionspace.cli import keeping, running
 from versionspace.cli.data import data
 from versionspace.cli.methods import methods
+from versionspace.cli.status import status
+from versionspace.cli.words import INTERRUPTED, REFUSED
 from versionspace.errors import VersionspaceError
 
 app = typer.Typer(
@@ -17,8 +20,17 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
+app.command()(running.run)
+app.command()(status)
+app.command()(running.resume)
+app.command()(keeping.verify)
+app.command()(keeping.backup)
+app.command()(keeping.presets)
 app.command()(methods)
 app.add_typer(data, name="data")
+
+_EXTRAS = {"pydantic": "run", "tomli_w": "run", "torch": "run", "safetensors": "run", "sklearn": "run", "scipy": "run"}
+"""Which extra brings a package that a command found missing."""
 
 
 def _show_version(wanted: bool) -> None:
@@ -41,5 +53,17 @@ def main() -> None:
     try:
         app(prog_name="versionspace")
     except VersionspaceError as error:
-        Console(stderr=True, highlight=False).print(f"[bold red]error[/] {escape(str(error))}", soft_wrap=True)
-        sys.exit(2)
+        _say(str(error))
+        sys.exit(REFUSED)
+    except ModuleNotFoundError as error:
+        package = str(error.name).partition(".")[0]
+        if package not in _EXTRAS:
+            raise
+        _say(f"this command needs {package}, which is not installed: pip install 'versionspace[{_EXTRAS[package]}]'")
+        sys.exit(REFUSED)
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
+
+
+def _say(sentence: str) -> None:
+    Console(stderr=True, highlight=False).print(f"[bold red]error[/] {escape(sentence)}", soft_wrap=True)

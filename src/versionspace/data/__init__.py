@@ -13,7 +13,7 @@ from versionspace.data.entry import Info, fetch, info, load
 from versionspace.data.errors import ChecksumError, DataError, FormatError, MissingPackageError, SourceError
 from versionspace.data.records import Dataset, Part
 from versionspace.data.report import Conflict, Duplicate, Report, Skipped
-from versionspace.data.splits import SIZES, Sizes, Split, split
+from versionspace.data.splits import SIZES, Sizes, Split, draw, split
 
 __all__ = [
     "DATASETS",
@@ -32,6 +32,7 @@ __all__ = [
     "Skipped",
     "SourceError",
     "Split",
+    "draw",
     "fetch",
     "folder",
     "info",

@@ -98,6 +98,17 @@ def split(
     return Split(np.sort(pool_ids), np.sort(validation_ids), np.sort(test_ids), np.sort(first), root)
 
 
+def draw(dataset: Dataset, ids: Array, count: int, purpose: str, *, seed: int, balanced: bool) -> Array:
+    """So many of these images of ``dataset.train``, ascending: the same for the same seed and purpose.
+
+    >>> from versionspace.data import load
+    >>> draw(load("digits"), np.arange(100), 3, "audit", seed=0, balanced=False).shape
+    (3,)
+    """
+    rows = np.sort(dataset.train.rows(ids))
+    return np.sort(_Draw(dataset, dataset.train, seed, balanced, rows).take(count, purpose, labelled=False))
+
+
 class _Draw:
     """Rows of a part that can still be drawn."""
 

@@ -1,5 +1,6 @@
 """Ensembles: M networks trained from scratch, as samples of the version space."""
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
 from versionspace.ensemble.training import TRAININGS, Training
@@ -12,15 +13,11 @@ if TYPE_CHECKING:
 __all__ = ["TRAININGS", "Ensemble", "History", "Normalisation", "Training"]
 
 
+_PLACES = {"Ensemble": "ensemble", "History": "fit", "Normalisation": "normalise"}
+
+
 def __getattr__(name: str) -> Any:
     """What needs torch is imported when it is asked for: settings can be read without."""
-    match name:
-        case "Ensemble":
-            from versionspace.ensemble.ensemble import Ensemble as found
-        case "History":
-            from versionspace.ensemble.fit import History as found  # type: ignore[assignment]
-        case "Normalisation":
-            from versionspace.ensemble.normalise import Normalisation as found  # type: ignore[assignment]
-        case _:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return found
+    if name not in _PLACES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"versionspace.ensemble.{_PLACES[name]}"), name)

@@ -8,7 +8,6 @@ from typing import TypeAlias
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-
 Report: TypeAlias = Callable[[int, int], None]
 """Called, from any thread, with the epochs that were run and the members that ended since the last call."""
 

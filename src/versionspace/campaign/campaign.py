@@ -1,0 +1,333 @@
+"""A campaign: propose images, accept answers, until the budget is spent. Whatever is shown was committed first."""
+
+import hashlib
+import logging
+import os
+import platform
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from versionspace import rng
+from versionspace.campaign.coldstart import diverse, simple_features
+from versionspace.campaign.pictures import Pictures, cut, opened, restored
+from versionspace.campaign.placing import place
+from versionspace.campaign.rounds import Rounds, Step, proposed, quiet
+from versionspace.config import Config, read_text
+from versionspace.data import Dataset
+from versionspace.ensemble.sizes import sizes
+from versionspace.errors import InputError
+from versionspace.oracle import Simulated
+from versionspace.store.errors import StoreError
+from versionspace.store.events import Event, encoded
+from versionspace.store.folder import Folder, read_arrays, write_arrays
+from versionspace.store.ledger import Ledger
+from versionspace.store.lock import Lock
+from versionspace.store.replay import Ask, ImageId, replay
+
+_log = logging.getLogger("versionspace.campaign")
+
+Class = int | str
+"""A class by its number or its name."""
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """Images to label, best first; those that were answered already are left out."""
+
+    ids: tuple[ImageId, ...]
+    utilities: tuple[float, ...]
+    round: int
+    part: int
+    purpose: str
+    """"audit", "initial", "cold start" or "query"."""
+    classes: tuple[str, ...]
+    files: tuple[str, ...] | None = None
+    """For a folder of images: where each lies, relative to the folder."""
+
+
+class Campaign:
+    """Algorithm 1 of the paper, on a dataset or with a person.
+
+    >>> import tempfile
+    >>> from versionspace.config import read
+    >>> config = read("demo", ["ensemble.members=2", "training.epochs=2", "budget.total=20"])
+    >>> with tempfile.TemporaryDirectory() as folder, Campaign.create(folder, config) as campaign:
+    ...     oracle = campaign.oracle()
+    ...     for proposal in campaign:
+    ...         campaign.accept(oracle.answer(proposal.ids))
+    ...     campaign.state.ended, campaign.state.spent()
+    ('budget', 20)
+    """
+
+    def __init__(
+        self, folder: Folder, config: Config, ledger: Ledger, lock: Lock, dataset: Dataset, shared: Path | None,
+        threads: int | None, report: Callable[[Step], None],
+    ) -> None:  # fmt: skip
+        self.folder, self.config, self.dataset = folder, config, dataset
+        self._ledger, self._lock = ledger, lock
+        self.state = replay(ledger.events())
+        self.pictures = self._cut()
+        self.rounds = Rounds(config, self.pictures, folder, shared=shared, threads=threads, report=report)
+        self._features: np.ndarray[Any, Any] | None = None
+
+    @classmethod
+    def create(cls, folder: Path | str, config: Config, **options: Any) -> "Campaign":
+        """Begins a campaign in a new folder, or goes on with one that has this very config."""
+        path = Path(folder)
+        place(path, config)
+        return cls.open(path, **options)
+
+    @classmethod
+    def open(
+        cls,
+        folder: Path | str,
+        *,
+        shared: Path | None = None,
+        threads: int | None = None,
+        report: Callable[[Step], None] = quiet,
+        accept_different: bool = False,
+    ) -> "Campaign":
+        """Goes on with a campaign.
+
+        ``shared``: where methods of a grid keep the first ensemble. ``accept_different`` goes on though other versions
+        of torch or numpy, which may give other bits, are installed than when it began.
+        """
+        found = Folder(Path(folder))
+        if not found.config.is_file():
+            raise StoreError(
+                str(folder), expected="a campaign's folder, with campaign.toml in it", got="none",
+                fix="Begin one with Campaign.create or `versionspace run`.",
+            )  # fmt: skip
+        config = read_text(found.config.read_text(encoding="utf-8"), str(found.config))
+        lock = Lock(found.path).take()
+        try:
+            ledger = Ledger.open(found.ledger)
+            try:
+                found.clean()
+                dataset = opened(config)
+                _begin(config, dataset, ledger, threads, accept_different)
+                return cls(found, config, ledger, lock, dataset, shared, threads, report)
+            except BaseException:
+                ledger.close()
+                raise
+        except BaseException:
+            lock.close()
+            raise
+
+    def propose(self) -> Proposal | None:
+        """The images to label next, committed before they are returned; None when the campaign has ended.
+
+        Trains the members where that is due. Asked again before all is answered, gives what is left of the same ask.
+        """
+        while not self.state.ended:
+            for ask in self.state.asks:
+                if self.state.is_open(ask):
+                    return self._shown(ask)
+            self._commit(self._next())
+            self.rounds.forget_weights(self.state)
+        return None
+
+    def accept(
+        self, answers: Mapping[ImageId, Class | None], *, who: str = "", shown: Mapping[str, Any] | None = None,
+        uids: Mapping[ImageId, str] | None = None,
+    ) -> None:  # fmt: skip
+        """Stores answers, all or none; durable once it returns.
+
+        A class is given by number or name; None skips: the image is not asked again in this campaign. Answers may be
+        few or many, late, and may correct earlier ones. ``shown``: what of the model's guess the person saw.
+        ``uids``: names of the events, so that sending one twice counts once.
+        """
+        events = []
+        for image, answer in answers.items():
+            place = self.state.places.get(image)
+            if place is None:
+                raise InputError(
+                    "answers", expected="images that this campaign has asked for", got=repr(image),
+                    fix="Answer the ids of a proposal: they are the images' own, not positions.",
+                )  # fmt: skip
+            ask, rank = place
+            body = {"id": image, "class": self._class(answer), "part": ask.part, "rank": rank, **(shown or {})}
+            events.append(Event("answered", ask.round, body, who=who, uid=(uids or {}).get(image)))
+        self._commit(events)
+
+    def close_round(self) -> None:
+        """Goes on without the answers that are missing from this round; they may still come later."""
+        if any(self.state.is_open(ask) for ask in self.state.asks if ask.purpose != "audit"):
+            self._commit([Event("closed", self.state.round)])
+
+    def add_class(self, name: str) -> None:
+        """A class that nobody thought of at the start; rounds from now on know it."""
+        if not name.strip():
+            raise InputError("class", expected="a name", got=repr(name), fix="Type one.")
+        if name not in self.state.classes:
+            self._commit([Event("class", self.state.round, {"name": name})])
+
+    def oracle(self) -> Simulated:
+        """Answers from the dataset's own labels, with the config's noise and silence."""
+        ids = self.pictures.cut.pool
+        labels = self.pictures.truth("pool")
+        if labels is None:
+            raise InputError(
+                "oracle", expected="a dataset whose pool has labels", got=f"{self.config.data.name} without",
+                fix="Let a person label it: versionspace label.",
+            )  # fmt: skip
+        found = self.config.oracle
+        return Simulated(ids, labels, len(self.dataset.classes), found.noise, found.abstain, seed=self.config.seed)
+
+    def run(self) -> "Campaign":
+        """To the end, with the dataset's labels for answers."""
+        oracle = self.oracle()
+        for proposal in self:
+            self.accept(oracle.answer(proposal.ids), who="simulated")
+        return self
+
+    def __iter__(self) -> Iterator[Proposal]:
+        """Proposals until the end; each must be answered, or its round closed, before the next."""
+        before: tuple[int, int] | None = None
+        while (proposal := self.propose()) is not None:
+            if before == (proposal.round, self.state.last):
+                raise InputError(
+                    "answers", expected="campaign.accept or campaign.close_round between proposals", got="neither",
+                    fix="Pass {id: None} for images that cannot be labelled.",
+                )  # fmt: skip
+            before = (proposal.round, self.state.last)
+            yield proposal
+
+    def close(self) -> None:
+        """Ends the connection and gives the lock back."""
+        self._ledger.close()
+        self._lock.close()
+
+    def __enter__(self) -> "Campaign":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _commit(self, events: list[Event]) -> None:
+        self._ledger.append(events)
+        replay(self._ledger.events(after=self.state.last), self.state)
+
+    def _cut(self) -> Pictures:
+        """The images' roles: drawn and committed once, read from the folder ever after."""
+        if self.state.split is None:
+            found = Pictures(self.dataset, cut(self.config, self.dataset))
+            truth = found.truth("test")
+            arrays = found.cut.arrays() | ({} if truth is None else {"test_truth": truth})
+            counts = {name: len(ids) for name, ids in found.cut.arrays().items()}
+            self._commit([Event("split", 0, {"sha256": write_arrays(self.folder.split, arrays), "images": counts})])
+        return restored(self.dataset, read_arrays(self.folder.split))
+
+    def _next(self) -> list[Event]:
+        """The events that come next, when nothing is open."""
+        state, found = self.state, self.pictures.cut
+        purposes = {ask.purpose for ask in state.asks}
+        if len(found.audit) and "audit" not in purposes:
+            return [proposed(0, len(state.asks), "audit", found.audit, np.zeros(len(found.audit)))]
+        if len(found.initial) and "initial" not in purposes:
+            return [proposed(0, len(state.asks), "initial", found.initial, np.zeros(len(found.initial)))]
+        if not state.metrics and (events := self._cold_start()):
+            return events
+        return self.rounds.compute(state, max(state.metrics, default=0) + 1)
+
+    def _cold_start(self) -> list[Event]:
+        """Asks for unlike images until each class has a label; no events: it is time to train."""
+        state, given = self.state, self.state.given()
+        missing = [name for name in state.classes if name not in given.values()]
+        if given and (len(self.pictures.cut.initial) or not missing):
+            return []
+        left = self.rounds.candidates(state)
+        cap = self.config.cold_start.cap or 10 * len(state.classes)
+        budget = self.config.budget.total - state.spent()
+        if len(given) >= cap or budget <= 0 or len(left) == 0:
+            if given:
+                _log.warning("no image of %s after %d labels: training starts without", ", ".join(missing), len(given))
+                return []
+            return [Event("ended", 0, {"why": "the pool is exhausted and no image has a label"})]
+        size = min(self.config.cold_start.size or max(2, len(state.classes)), cap - len(given), budget, len(left))
+        ids = self.pictures.cut.askable()
+        if self._features is None:
+            self._features = simple_features(self.pictures.pool(ids))
+        asked = np.array(list(state.places), ids.dtype)
+        chosen, distances = diverse(self._features, ids, asked, size, rng.key(self.config.seed, "cold start"))
+        return [proposed(0, len(state.asks), "cold start", chosen, distances)]
+
+    def _shown(self, ask: Ask) -> Proposal:
+        left = set(self.state.unanswered(ask))
+        kept = [(i, u) for i, u in zip(ask.ids, ask.utilities, strict=True) if i in left]
+        ids = tuple(i for i, _ in kept)
+        files = self.dataset.train.files
+        if files is not None:
+            rows = self.dataset.train.rows(np.asarray(ids))
+            files = tuple(files[row] for row in rows)
+        return Proposal(
+            ids, tuple(u for _, u in kept), ask.round, ask.part, ask.purpose, tuple(self.state.classes), files
+        )
+
+    def _class(self, answer: Class | None) -> str | None:
+        if answer is None:
+            return None
+        classes = self.state.classes
+        if isinstance(answer, str) and answer in classes:
+            return answer
+        if isinstance(answer, int | np.integer) and not isinstance(answer, bool) and 0 <= answer < len(classes):
+            return classes[answer]
+        raise InputError(
+            "answers", expected=f"a class from 0 to {len(classes) - 1}, one of {', '.join(classes)}, or None",
+            got=repr(answer), fix="None skips an image; campaign.add_class adds a class.",
+        )  # fmt: skip
+
+
+def _begin(config: Config, dataset: Dataset, ledger: Ledger, threads: int | None, accept_different: bool) -> None:
+    """Writes down what could move a bit before anything is trained; on resume, refuses what would."""
+    state = replay(ledger.events())
+    table = sizes(config.ensemble.net)
+    checks = dict(dataset.checksums) if dataset.report is None else {}
+    body = {
+        "method": config.query.method,
+        "seed": config.seed,
+        "classes": list(config.data.classes or dataset.classes),
+        "net": config.ensemble.net,
+        "sizes": asdict(table),
+        "training": asdict(config.training_for(dataset.train.labels is not None)),
+        "dataset": {"name": config.data.name, "sha256": hashlib.sha256(encoded(checks).encode()).hexdigest()},
+    }
+    environment = {
+        "versions": {name: _version(name) for name in ("versionspace", "torch", "numpy")},
+        "python": platform.python_version(),
+        "threads": threads or len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else threads,
+        "device": config.machine.device,
+        "host": platform.node(),
+        "system": platform.platform(),
+    }
+    if state.begun is None:
+        ledger.append([Event("begun", 0, body, environment=environment)])
+        return
+    if state.ended:
+        return
+    for name in ("sizes", "training", "dataset", "net"):
+        if state.begun[name] != body[name]:
+            raise StoreError(
+                f"{config.data.name}: {name}", expected=f"{state.begun[name]}, as when the campaign began",
+                got=str(body[name]), fix="It would not end as it would have: go back to that version, or begin anew.",
+            )  # fmt: skip
+    before = state.environment["versions"]
+    changed = [f"{n} {before[n]} before, {v} now" for n, v in environment["versions"].items() if before[n] != v]  # type: ignore[union-attr]
+    if changed and not accept_different:
+        raise StoreError(
+            "versions", expected="those that the campaign began with", got="; ".join(changed),
+            fix="Install those, or go on with --accept-different: the numbers may then differ in their last bits.",
+        )  # fmt: skip
+    ledger.append([Event("resumed", environment=environment)])
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "none"

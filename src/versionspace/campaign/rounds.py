@@ -1,0 +1,289 @@
+"""One round: fit the members on the labels, measure their version space, and choose what to ask next.
+
+A round is a function of the config, the images and the events before it. It writes its votes and weights and gives the
+events that say what it found; committing them is the caller's. Killed before that, it is done again, to the same bits.
+"""
+
+import importlib
+import json
+import os
+import shutil
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from versionspace import rng
+from versionspace.campaign import stopping
+from versionspace.campaign.choosing import Candidates, Learner, choose
+from versionspace.campaign.measuring import audited, kappa, measured
+from versionspace.campaign.pictures import Pictures
+from versionspace.config import Config, same_start
+from versionspace.ensemble.ensemble import Ensemble
+from versionspace.ensemble.normalise import Normalisation
+from versionspace.ensemble.predict import Opinions
+from versionspace.errors import InputError
+from versionspace.store.events import Event, encoded
+from versionspace.store.folder import Folder, read_arrays, write, write_arrays, write_folder
+from versionspace.store.lock import Lock
+from versionspace.store.record import as_ids
+from versionspace.store.replay import ImageId, State
+from versionspace.types import Array
+
+
+@dataclass(frozen=True)
+class Step:
+    """Where a round is, for whoever shows it."""
+
+    round: int
+    stage: str
+    """"fit", "predict", "measure" or "query"."""
+    share: float = 0.0
+    """Of the fit: from 0 to 1."""
+
+
+def quiet(step: Step) -> None:
+    """Shows nothing."""
+
+
+class Rounds:
+    """All that rounds of one campaign have in common."""
+
+    def __init__(
+        self,
+        config: Config,
+        pictures: Pictures,
+        folder: Folder,
+        *,
+        shared: Path | None = None,
+        threads: int | None = None,
+        report: Callable[[Step], None] = quiet,
+    ) -> None:
+        self.config, self.pictures, self.folder, self.shared = config, pictures, folder, shared
+        self.threads, self.report = threads, report
+        self._normalisation: Normalisation | None = None
+        self.rule = stopping.parse(config.stop.when)
+
+    def compute(self, state: State, round_: int) -> list[Event]:
+        """Fits, measures and chooses; the events to commit, together."""
+        seconds: dict[str, float] = {}
+        given = state.given()
+        learner = self._learner(state, given, round_, seconds)
+        with _timed(seconds, "predict"):
+            self.report(Step(round_, "predict"))
+            said = {name: learner.opinions(self.pictures.of(name)) for name in self._sets()}
+            reference = learner.predict_proba(self.pictures.of(self.pictures.reference))
+        with _timed(seconds, "measure"):
+            self.report(Step(round_, "measure"))
+            body = self._measured(state, given, round_, learner, said, reference)
+        rounds = [state.metrics[r] for r in sorted(state.metrics)] + [body]
+        left = self._left(state)
+        why = self._why_to_stop(state, rounds, left)
+        if self.config.keep != "none" and self._kept(round_, state, bool(why)):
+            body["weights_sha256"] = write_folder(self.folder.weights(round_), self._saver(learner, state))
+        if why:
+            events = [Event("ended", round_, {"why": why})]
+        else:
+            with _timed(seconds, "query"):
+                self.report(Step(round_, "query"))
+                events = [self._proposed(state, given, round_, learner, said, reference, left)]
+        return [Event("measured", round_, body, environment={"seconds": seconds}), *events]
+
+    def forget_weights(self, state: State) -> None:
+        """Removes weights of rounds that are neither first nor last, where only those are kept."""
+        if self.config.keep != "ends":
+            return
+        keep = {min(state.metrics, default=0), max(state.metrics, default=0)}
+        for path in self.folder.path.glob("weights/round-*"):
+            if int(path.name.removeprefix("round-")) not in keep:
+                shutil.rmtree(path)
+
+    def _saver(self, learner: Learner, state: State) -> Callable[[Path], None]:
+        """The first ensemble of a grid is on disk already: its files are linked, where the disk can."""
+        if self.shared is None or state.metrics:
+            return learner.save
+        source = self.shared / "ensemble"
+
+        def link(to: Path) -> None:
+            to.mkdir()
+            for file in source.iterdir():
+                try:
+                    os.link(file, to / file.name)
+                except OSError:
+                    shutil.copyfile(file, to / file.name)
+
+        return link
+
+    def _sets(self) -> list[str]:
+        wanted = ["test", "validation", "reference", "audit", *(["pool"] if self.config.measure.pool else [])]
+        return [name for name in wanted if len(getattr(self.pictures.cut, name))]
+
+    def _learner(self, state: State, given: dict[ImageId, str], round_: int, seconds: dict[str, float]) -> Learner:
+        """Fits the members; those of the first round may have been fitted for another method of the grid."""
+        if self.shared is None or state.metrics:
+            with _timed(seconds, "fit"):
+                return self._fitted(state, given, round_)
+        start = encoded({"config": same_start(self.config), "labels": [[str(i), name] for i, name in given.items()]})
+        path, note = self.shared / "ensemble", self.shared / "ensemble.json"
+        self.shared.mkdir(parents=True, exist_ok=True)
+        with Lock(self.shared).take(wait=True):
+            if not note.exists():
+                with _timed(seconds, "fit"):
+                    fitted = self._fitted(state, given, round_)
+                write_folder(path, fitted.save)
+                write(note, json.dumps({"start": start, "seconds": seconds["fit"]}).encode())
+            found = json.loads(note.read_text(encoding="utf-8"))
+        if found["start"] != start:
+            raise InputError(
+                str(self.shared), expected="the first ensemble of a grid with this config", got="that of another",
+                fix="Choose another folder with --out, or remove this one.",
+            )  # fmt: skip
+        seconds["fit"] = float(found["seconds"])
+        return _loaded(self.config, path, self.threads)
+
+    def _fitted(self, state: State, given: dict[ImageId, str], round_: int) -> Learner:
+        truth = self.pictures.truth("validation")
+        validation = None if truth is None else (self.pictures.of("validation"), truth)
+        training = self.config.training_for(validation is not None)
+        if truth is None and training.watch == "validation accuracy":
+            training = replace(training, watch="training loss")
+        members = self.config.ensemble.members
+        ran = 0
+
+        def progress(epochs: int, ended: int) -> None:
+            nonlocal ran
+            ran += epochs
+            self.report(Step(round_, "fit", min(1.0, ran / (members * training.epochs))))
+
+        self.report(Step(round_, "fit"))
+        if self._normalisation is None:
+            self._normalisation = Normalisation.of(self.pictures.of("pool"))
+        ensemble = Ensemble(
+            network(self.config.ensemble.net), members=members, classes=len(state.classes), seed=self.config.seed,
+            device=self.config.machine.device, training=training, normalisation=self._normalisation,
+            threads=self.threads, progress=progress,
+        )  # fmt: skip
+        labels = np.array([state.classes.index(name) for name in given.values()], np.int64)
+        return ensemble.fit(self._images(given), labels, validation=validation, round=round_)
+
+    def _images(self, ids: "dict[ImageId, str] | Array") -> Array:
+        return self.pictures.pool(np.asarray(list(ids), self.pictures.cut.pool.dtype))
+
+    def _measured(
+        self, state: State, given: dict[ImageId, str], round_: int, learner: Learner, said: dict[str, Opinions],
+        reference: Array,
+    ) -> dict[str, Any]:  # fmt: skip
+        sets = {
+            name: measured(found.votes, found.majority, self._truth(name))
+            for name, found in said.items()
+            if name != "audit"
+        }
+        where = self.pictures.reference
+        vote = said[where].majority
+        arrays = {"reference_vote": vote} | ({"test": said["test"].votes} if "test" in said else {})
+        fits = [history.fit for history in learner.history_]
+        return {
+            "labels": len(given),
+            "classes": {name: sum(n == name for n in given.values()) for name in state.classes},
+            "fit": float(np.mean(fits)),
+            "consistent": float(np.mean([fit == 1.0 for fit in fits])),
+            "epochs": float(np.mean([history.epochs for history in learner.history_])),
+            "diameter": sets[where]["pwd"],
+            "kappa": self._kappa(round_, vote),
+            "audit": self._audited(state, said.get("audit"), round_),
+            "sets": sets,
+            "votes_sha256": write_arrays(self.folder.votes(round_), arrays),
+        }
+
+    def _truth(self, name: str) -> Array | None:
+        """A person's pool has no truth, whatever the names of its folders say."""
+        if self.config.oracle.kind == "person" and name in ("pool", "reference"):
+            return None
+        return self.pictures.truth(name)
+
+    def _kappa(self, round_: int, vote: Array) -> float | None:
+        before = self.folder.votes(round_ - 1)
+        return kappa(read_arrays(before)["reference_vote"], vote) if round_ > 1 and before.exists() else None
+
+    def _audited(self, state: State, said: Opinions | None, round_: int) -> dict[str, Any] | None:
+        if said is None:
+            return None
+        names = {i: state.labels[i].name for i in as_ids(self.pictures.cut.audit) if i in state.labels}
+        answers = {i: state.classes.index(name) for i, name in names.items() if name is not None}
+        if not answers:
+            return None
+        votes = dict(zip(as_ids(self.pictures.cut.audit), said.majority.tolist(), strict=True))
+        return audited(votes, answers, round_, self.config.budget.confidence)
+
+    def _left(self, state: State) -> int:
+        """Labels that may still be asked for; those of open asks are spoken for."""
+        waiting = sum(len(state.unanswered(ask)) for ask in state.asks if not ask.closed)
+        return self.config.budget.total - state.spent() - waiting
+
+    def _why_to_stop(self, state: State, rounds: Sequence[Mapping[str, Any]], left: int) -> str:
+        if left <= 0:
+            return "budget"
+        if len(self.candidates(state)) == 0:
+            return "the pool is exhausted"
+        return self.rule.reason(rounds) if self.rule else ""
+
+    def _kept(self, round_: int, state: State, last: bool) -> bool:
+        """A person may stop after any round and want her classifier."""
+        return self.config.keep == "all" or not state.metrics or last or self.config.oracle.kind == "person"
+
+    def candidates(self, state: State) -> Array:
+        """Ids that were never asked."""
+        askable = self.pictures.cut.askable()
+        return askable[~np.isin(askable, np.array(list(state.places), askable.dtype))]
+
+    def _proposed(
+        self, state: State, given: dict[ImageId, str], round_: int, learner: Learner, said: dict[str, Opinions],
+        reference: Array, left: int,
+    ) -> Event:  # fmt: skip
+        ids = self.candidates(state)
+        votes = None
+        if "pool" in said:
+            votes = said["pool"].votes[:, np.isin(self.pictures.cut.pool, ids)]
+        found = choose(
+            self.config.query, min(self.config.query.size, left, len(ids)), learner,
+            Candidates(ids, lambda: self.pictures.pool(ids), votes, self._images(given)), reference, len(state.classes),
+            seed=rng.key(self.config.seed, "query", round_),
+        )  # fmt: skip
+        return proposed(round_, 0, "query", found.ids, found.utilities)
+
+
+def proposed(round_: int, part: int, purpose: str, ids: Array, utilities: Array) -> Event:
+    """The event of a proposal."""
+    body = {"part": part, "purpose": purpose, "ids": list(as_ids(ids)), "utilities": np.asarray(utilities).tolist()}
+    return Event("proposed", round_, body)
+
+
+def network(net: str) -> Any:
+    """A name of ours, or ``package.module:function`` imported."""
+    if ":" not in net:
+        return net
+    module, _, name = net.partition(":")
+    try:
+        return getattr(importlib.import_module(module), name)
+    except (ImportError, AttributeError) as error:
+        raise InputError(
+            "ensemble.net", expected="package.module:function that can be imported", got=repr(net), fix=f"{error}."
+        ) from error
+
+
+def _loaded(config: Config, path: Path, threads: int | None) -> Learner:
+    own = network(config.ensemble.net) if ":" in config.ensemble.net else None
+    return Ensemble.load(path, net=own, device=config.machine.device, threads=threads)
+
+
+@contextmanager
+def _timed(seconds: dict[str, float], stage: str) -> Iterator[None]:
+    start = time.perf_counter()
+    try:
+        yield
+    finally:
+        seconds[stage] = time.perf_counter() - start

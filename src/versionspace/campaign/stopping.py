@@ -1,0 +1,203 @@
+"""When to stop: rules that look at the rounds so far, joined by ``|`` and ``&``.
+
+    budget(n)                   n labels are given
+    accuracy(a, on="validation")    the members' mean accuracy on a labelled set is at least a
+    diameter(d)                 PWD on the reference is at most d; label-free: PWD/2 bounds the mean error from below
+    flat(rounds, within)        PWD moved by no more than ``within`` over so many rounds
+    kappa(k, rounds=1)          the vote agrees with that of the round before by a kappa of at least k, so many times
+    audit(a)                    the audit's lower bound on the vote's accuracy is at least a
+
+A small or flat diameter says that members agree, not that they are right: wrong agreement persists (Liu et al. 2020,
+section 6). Join it with an audit.
+
+>>> rule = flat(2, 0.01) & audit(0.9) | budget(500)
+>>> rule
+flat(2, 0.01) & audit(0.9) | budget(500)
+>>> parse(str(rule)) == rule
+True
+"""
+
+import ast
+import difflib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from versionspace.errors import InputError
+
+Metrics = Mapping[str, Any]
+
+
+class Rule:
+    """Asked after each round; gives a sentence when it is time to stop, and nothing otherwise."""
+
+    def reason(self, rounds: Sequence[Metrics]) -> str:
+        """Why to stop after these rounds; empty: go on."""
+        raise NotImplementedError
+
+    def __or__(self, other: "Rule") -> "Rule":
+        return Either(self, other)
+
+    def __and__(self, other: "Rule") -> "Rule":
+        return Both(self, other)
+
+
+@dataclass(frozen=True, repr=False)
+class Either(Rule):
+    """One of two is enough."""
+
+    first: Rule
+    second: Rule
+
+    def reason(self, rounds: Sequence[Metrics]) -> str:
+        """That of the first that holds."""
+        return self.first.reason(rounds) or self.second.reason(rounds)
+
+    def __repr__(self) -> str:
+        return f"{self.first} | {self.second}"
+
+
+@dataclass(frozen=True, repr=False)
+class Both(Rule):
+    """Two are needed."""
+
+    first: Rule
+    second: Rule
+
+    def reason(self, rounds: Sequence[Metrics]) -> str:
+        """Both reasons, where both hold."""
+        reasons = (self.first.reason(rounds), self.second.reason(rounds))
+        return " and ".join(reasons) if all(reasons) else ""
+
+    def __repr__(self) -> str:
+        return " & ".join(f"({part})" if isinstance(part, Either) else str(part) for part in (self.first, self.second))
+
+
+@dataclass(frozen=True, repr=False)
+class _Named(Rule):
+    def __repr__(self) -> str:
+        values = [getattr(self, name) for name in self.__dataclass_fields__]
+        return f"{type(self).__name__}({', '.join(repr(v) for v in values)})"
+
+
+@dataclass(frozen=True, repr=False)
+class budget(_Named):  # noqa: N801 — reads as the word in a rule
+    """So many labels are given, the audit's not counted."""
+
+    total: int
+
+    def reason(self, rounds: Sequence[Metrics]) -> str:
+        """Enough labels."""
+        return f"{self.total} labels are given" if rounds and rounds[-1]["labels"] >= self.total else ""
+
+
+@dataclass(frozen=True, repr=False)
+class accuracy(_Named):  # noqa: N801
+    """The members' mean accuracy on a labelled set is high enough."""
+
+    at_least: float
+    on: str = "validation"
+
+    def reason(self, rounds: Sequence[Metrics]) -> str:
+        """High enough."""
+        found = rounds[-1]["sets"].get(self.on, {}).get("accuracy") if rounds else None
+        if found is None or found < self.at_least:
+            return ""
+        return f"accuracy on {self.on} is {found:.1%}, at least {self.at_least:.1%}"
+
+
+@dataclass(frozen=True, repr=False)
+class diameter(_Named):  # noqa: N801
+    """PWD on the reference is small enough."""
+
+    at_most: float
+
+    def reason(self, rounds: Sequence[Metrics]) -> str:
+        """Small enough."""
+        found = rounds[-1]["diameter"] if rounds else 1.0
+        return f"the diameter is {found:.1%}, at most {self.at_most:.1%}" if found <= self.at_most else ""
+
+
+@dataclass(frozen=True, repr=False)
+class flat(_Named):  # noqa: N801
+    """PWD has stopped moving."""
+
+    rounds: int
+    within: float
+
+    def reason(self, rounds: Sequence[Metrics]) -> str:
+        """It has."""
+        if len(rounds) <= self.rounds:
+            return ""
+        last = [found["diameter"] for found in rounds[-self.rounds - 1 :]]
+        if max(last) - min(last) > self.within:
+            return ""
+        return f"the diameter moved by {max(last) - min(last):.1%} in {self.rounds} rounds, at most {self.within:.1%}"
+
+
+@dataclass(frozen=True, repr=False)
+class kappa(_Named):  # noqa: N801
+    """The vote no longer changes from round to round."""
+
+    at_least: float
+    rounds: int = 1
+
+    def reason(self, rounds: Sequence[Metrics]) -> str:
+        """It does not."""
+        last = [found["kappa"] for found in rounds[-self.rounds :]]
+        if len(last) < self.rounds or any(k is None or k < self.at_least for k in last):
+            return ""
+        return f"kappa between rounds is {min(last):.3f}, at least {self.at_least:.3f}"
+
+
+@dataclass(frozen=True, repr=False)
+class audit(_Named):  # noqa: N801
+    """The audit's interval lies above a target."""
+
+    at_least: float
+
+    def reason(self, rounds: Sequence[Metrics]) -> str:
+        """It does."""
+        found = rounds[-1]["audit"] if rounds else None
+        if not found or found["low"] < self.at_least:
+            return ""
+        return f"the audit puts the vote's accuracy at {found['low']:.1%} or more, at least {self.at_least:.1%}"
+
+
+RULES: dict[str, type[Rule]] = {rule.__name__: rule for rule in (budget, accuracy, diameter, flat, kappa, audit)}
+
+
+def parse(text: str) -> Rule | None:
+    """A rule from its words; nothing from nothing.
+
+    >>> parse("diamter(0.1)")
+    Traceback (most recent call last):
+    versionspace.errors.InputError: stop.when: expected rules budget, accuracy, diameter, flat, kappa, audit joined by |
+    and &, got 'diamter(0.1)'. Did you mean diameter?
+    """
+    if not text.strip():
+        return None
+    try:
+        return _rule(ast.parse(text.strip(), mode="eval").body, text)
+    except (SyntaxError, TypeError, ValueError) as error:
+        raise _refused(text, f"Python says: {error}.") from error
+
+
+def _rule(node: ast.expr, text: str) -> Rule:
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
+        return _rule(node.left, text) | _rule(node.right, text)
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitAnd):
+        return _rule(node.left, text) & _rule(node.right, text)
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+        name = node.func.id
+        if name not in RULES:
+            near = difflib.get_close_matches(name, RULES, n=1, cutoff=0.5)
+            raise _refused(text, f"Did you mean {near[0]}?" if near else "See docs/campaigns.md.")
+        values = [ast.literal_eval(value) for value in node.args]
+        named = {str(word.arg): ast.literal_eval(word.value) for word in node.keywords}
+        return RULES[name](*values, **named)
+    raise _refused(text, "For example: flat(3, 0.002) & audit(0.9).")
+
+
+def _refused(text: str, fix: str) -> InputError:
+    return InputError("stop.when", expected=f"rules {', '.join(RULES)} joined by | and &", got=repr(text), fix=fix)

@@ -1,0 +1,47 @@
+"""``versionspace status``: where campaigns stand, for people and as JSON."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+
+def status(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A campaign, or a grid of them.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Every round: ids asked, labels, metrics.")] = False,
+) -> None:
+    """Show labels, accuracy, diameter, wrong agreement and the time left.
+
+    Example: versionspace status runs/demo
+    """
+    from versionspace.cli.summaries import as_data, order, row
+    from versionspace.store.folder import campaigns
+    from versionspace.store.record import read
+
+    found = campaigns(folder)
+    records = [read(f) for f in found if f.ledger.exists()]
+    if as_json:
+        typer.echo(json.dumps({"campaigns": [as_data(record) for record in records]}, indent=1, ensure_ascii=False))
+        return
+    console = Console(highlight=False)
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
+    table.add_column("method", style="cyan", no_wrap=True)
+    for name in ("seed", "round", "labels", "accuracy", "vote", "diameter", "wrong agreement", "fit"):
+        table.add_column(name, justify="right", min_width=len(name.split()[-1]))
+    table.add_column("")
+    for record in sorted(records, key=order):
+        table.add_row(*row(record))
+    console.print(table)
+    waiting = len(found) - len(records)
+    if waiting:
+        console.print(f"\n[dim]{waiting} more have not begun.[/]")
+    loose = [r for r in records if r.measured() and (r.measured()[-1].metrics or {})["fit"] < 0.99]
+    for record in loose:
+        fit = (record.measured()[-1].metrics or {})["fit"]
+        console.print(
+            f"[yellow]note[/] {record.method}/{record.seed}: members give back only {fit:.1%} of their labels, so no "
+            "version space is being sampled. Train longer, or with a larger network.", soft_wrap=True,
+        )  # fmt: skip

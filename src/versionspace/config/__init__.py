@@ -1,0 +1,42 @@
+"""What a campaign is to do: TOML in, checked, unknown keys refused; and the presets.
+
+>>> read("demo").data.name
+'digits'
+"""
+
+from versionspace.config.comparing import differences, same_start
+from versionspace.config.model import (
+    Budget,
+    ColdStart,
+    Config,
+    Data,
+    EnsembleConfig,
+    Grid,
+    Machine,
+    Measure,
+    Oracle,
+    Query,
+    Stop,
+)
+from versionspace.config.reading import PRESETS, preset_text, read, read_text, written
+
+__all__ = [
+    "PRESETS",
+    "Budget",
+    "ColdStart",
+    "Config",
+    "Data",
+    "EnsembleConfig",
+    "Grid",
+    "Machine",
+    "Measure",
+    "Oracle",
+    "Query",
+    "Stop",
+    "differences",
+    "preset_text",
+    "read",
+    "read_text",
+    "same_start",
+    "written",
+]

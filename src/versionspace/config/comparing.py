@@ -1,0 +1,46 @@
+"""What differs between two configs, as far as it matters to a result."""
+
+from typing import Any
+
+from versionspace.config.model import Config
+
+_OF_NO_MATTER = ("grid", "machine")
+
+
+def differences(before: Config, now: Config, but: tuple[str, ...] = ()) -> list[str]:
+    """Keys that differ, as ``budget.total: 400 before, 200 now``; threads and the extent of a grid do not count.
+
+    >>> from versionspace.config.reading import read
+    >>> differences(read("demo"), read("demo", ["query.size=7", "machine.threads=1"]))
+    ['query.size: 10 before, 7 now']
+    """
+    old, new = _flat(before.model_dump(mode="json")), _flat(now.model_dump(mode="json"))
+    skipped = (*_OF_NO_MATTER, *but)
+    return [
+        f"{key}: {_shown(old.get(key))} before, {_shown(new.get(key))} now"
+        for key in sorted(old | new)
+        if old.get(key) != new.get(key) and not any(key == s or key.startswith(s + ".") for s in skipped)
+    ]
+
+
+def same_start(config: Config) -> dict[str, Any]:
+    """What the first ensemble depends on: two campaigns that agree on this share it."""
+    values = config.model_dump(mode="json")
+    return {
+        **{name: values[name] for name in ("seed", "data", "ensemble", "training", "oracle")},
+        "audit": config.budget.audit,
+    }
+
+
+def _flat(values: dict[str, Any], before: str = "") -> dict[str, Any]:
+    out: dict[str, Any] = {}
+    for name, value in values.items():
+        if isinstance(value, dict):
+            out |= _flat(value, f"{before}{name}.")
+        else:
+            out[before + name] = value
+    return out
+
+
+def _shown(value: Any) -> str:
+    return "nothing" if value is None else repr(value)

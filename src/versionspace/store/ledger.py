@@ -1,0 +1,201 @@
+"""The ledger: an SQLite table that is only ever appended to, in WAL mode with full sync."""
+
+import contextlib
+import json
+import shutil
+import sqlite3
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from versionspace.store.errors import StoreError, explained
+from versionspace.store.events import Event, chained, encoded
+
+SCHEMA = 1
+_TABLE = """
+CREATE TABLE events (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    kind TEXT NOT NULL,
+    round INTEGER NOT NULL,
+    body TEXT NOT NULL,
+    who TEXT NOT NULL,
+    environment TEXT NOT NULL,
+    uid TEXT UNIQUE,
+    at REAL NOT NULL,
+    chain TEXT NOT NULL
+);
+CREATE TRIGGER never_changed BEFORE UPDATE ON events BEGIN SELECT RAISE(ABORT, 'events are never changed'); END;
+CREATE TRIGGER never_deleted BEFORE DELETE ON events BEGIN SELECT RAISE(ABORT, 'events are never deleted'); END;
+"""
+
+MIGRATIONS: dict[int, str] = {0: _TABLE}
+"""From each schema version to the next: statements run in one transaction when a ledger is opened for writing."""
+
+
+class Ledger:
+    """Append and read. One writer at a time; any number of readers.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder, Ledger.open(Path(folder) / "ledger.sqlite") as ledger:
+    ...     numbers = ledger.append([Event("begun"), Event("ended", body={"why": "budget"})])
+    ...     [event.kind for event in ledger.events()]
+    ['begun', 'ended']
+    """
+
+    def __init__(
+        self, path: Path, connection: sqlite3.Connection, *, writes: bool = False, temporary: Path | None = None
+    ) -> None:
+        self.path = path
+        self._writes = writes
+        self._connection = connection
+        self._temporary = temporary
+
+    @classmethod
+    def open(cls, path: Path) -> "Ledger":
+        """For writing; made where it is missing, brought to this version's schema where it is older."""
+        with explained(path):
+            connection = sqlite3.connect(path, timeout=30, isolation_level=None, check_same_thread=False)
+            try:
+                connection.execute("PRAGMA journal_mode = WAL")
+                connection.execute("PRAGMA synchronous = FULL")
+                _migrate(connection, path)
+            except BaseException:
+                connection.close()
+                raise
+        return cls(path, connection, writes=True)
+
+    @classmethod
+    def view(cls, path: Path) -> "Ledger":
+        """For reading; works on a read-only medium, on a copy, and while another process writes."""
+        if not path.is_file():
+            raise StoreError(
+                str(path.parent), expected="a campaign's folder, with ledger.sqlite in it", got="none",
+                fix="Pass the folder that `versionspace run` or `versionspace label` made.",
+            )  # fmt: skip
+        try:
+            connection = _reader(path)
+            return cls(path, connection)
+        except sqlite3.OperationalError:
+            # A WAL needs its index beside it, which a read-only folder cannot give: read a copy.
+            temporary = Path(tempfile.mkdtemp(prefix="versionspace-"))
+            with explained(path):
+                for suffix in ("", "-wal"):
+                    source = path.with_name(path.name + suffix)
+                    if source.exists():
+                        shutil.copyfile(source, temporary / source.name)
+                return cls(path, _reader(temporary / path.name), temporary=temporary)
+        except sqlite3.Error:
+            with explained(path):
+                raise
+            raise
+
+    def append(self, events: Sequence[Event]) -> list[int]:
+        """Commits all of these or none; durable once it returns. An event whose uid is there already is left out."""
+        numbers = []
+        with explained(self.path), self._transaction():
+            row = self._connection.execute("SELECT chain FROM events ORDER BY number DESC LIMIT 1").fetchone()
+            chain = row[0] if row else ""
+            for event in events:
+                if event.uid is not None:
+                    there = self._connection.execute("SELECT number FROM events WHERE uid = ?", (event.uid,)).fetchone()
+                    if there:
+                        numbers.append(int(there[0]))
+                        continue
+                at = time.time()
+                chain = chained(chain, event, at)
+                cursor = self._connection.execute(
+                    "INSERT INTO events (kind, round, body, who, environment, uid, at, chain) VALUES (?,?,?,?,?,?,?,?)",
+                    (event.kind, event.round, encoded(event.body), event.who, encoded(event.environment), event.uid, at,
+                     chain),
+                )  # fmt: skip
+                numbers.append(int(cursor.lastrowid or 0))
+        return numbers
+
+    def events(self, after: int = 0) -> list[Event]:
+        """All events after this number, in order."""
+        with explained(self.path):
+            rows = self._connection.execute(
+                "SELECT number, kind, round, body, who, environment, uid, at FROM events WHERE number > ? "
+                "ORDER BY number", (after,),
+            ).fetchall()  # fmt: skip
+        return [
+            Event(kind, round_, json.loads(body), who, json.loads(environment), uid, at, number)
+            for number, kind, round_, body, who, environment, uid, at in rows
+        ]
+
+    def damage(self) -> list[str]:
+        """What is wrong with the file itself: SQLite's own check, and the chain of hashes."""
+        with explained(self.path):
+            found = [row[0] for row in self._connection.execute("PRAGMA integrity_check") if row[0] != "ok"]
+            chains = [row[0] for row in self._connection.execute("SELECT chain FROM events ORDER BY number")]
+        before = ""
+        for event, chain in zip(self.events(), chains, strict=True):
+            if chained(before, replace(event, at=0.0, number=0), event.at) != chain:
+                return [*found, f"event {event.number} ({event.kind}) was changed after it was written"]
+            before = chain
+        return found
+
+    def copy_to(self, path: Path) -> None:
+        """A consistent copy, also while another process writes."""
+        with explained(path):
+            target = sqlite3.connect(path)
+            try:
+                self._connection.backup(target)
+            finally:
+                target.close()
+
+    def close(self) -> None:
+        """Ends the connection; a writer leaves one file, where no reader holds on to the others."""
+        if self._writes:
+            with contextlib.suppress(sqlite3.Error):
+                self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        self._connection.close()
+        if self._temporary is not None:
+            shutil.rmtree(self._temporary, ignore_errors=True)
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        self._connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+            self._connection.execute("COMMIT")
+        except BaseException:
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
+            raise
+
+    def __enter__(self) -> "Ledger":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _reader(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, timeout=30, check_same_thread=False)
+    try:
+        connection.execute("PRAGMA query_only = ON")
+        connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        _refuse_newer(connection, path)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _migrate(connection: sqlite3.Connection, path: Path) -> None:
+    _refuse_newer(connection, path)
+    while (version := int(connection.execute("PRAGMA user_version").fetchone()[0])) < SCHEMA:
+        connection.executescript(f"BEGIN IMMEDIATE; {MIGRATIONS[version]} PRAGMA user_version = {version + 1}; COMMIT;")
+
+
+def _refuse_newer(connection: sqlite3.Connection, path: Path) -> None:
+    version = int(connection.execute("PRAGMA user_version").fetchone()[0])
+    if version > SCHEMA:
+        raise StoreError(
+            str(path), expected=f"a ledger of schema {SCHEMA} or older", got=f"schema {version}",
+            fix="It was written by a newer versionspace: upgrade this one.",
+        )  # fmt: skip
