@@ -4,7 +4,7 @@ import hashlib
 import logging
 import os
 import platform
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -128,7 +128,7 @@ class Campaign:
             for ask in self.state.asks:
                 if self.state.is_open(ask):
                     return self._shown(ask)
-            self._commit(self._next())
+            self.commit(self._next())
             self.rounds.forget_weights(self.state)
         return None
 
@@ -153,19 +153,19 @@ class Campaign:
             ask, rank = place
             body = {"id": image, "class": self._class(answer), "part": ask.part, "rank": rank, **(shown or {})}
             events.append(Event("answered", ask.round, body, who=who, uid=(uids or {}).get(image)))
-        self._commit(events)
+        self.commit(events)
 
     def close_round(self) -> None:
         """Goes on without the answers that are missing from this round; they may still come later."""
         if any(self.state.is_open(ask) for ask in self.state.asks if ask.purpose != "audit"):
-            self._commit([Event("closed", self.state.round)])
+            self.commit([Event("closed", self.state.round)])
 
     def add_class(self, name: str) -> None:
         """A class that nobody thought of at the start; rounds from now on know it."""
         if not name.strip():
             raise InputError("class", expected="a name", got=repr(name), fix="Type one.")
         if name not in self.state.classes:
-            self._commit([Event("class", self.state.round, {"name": name})])
+            self.commit([Event("class", self.state.round, {"name": name})])
 
     def oracle(self) -> Simulated:
         """Answers from the dataset's own labels, with the config's noise and silence."""
@@ -209,7 +209,8 @@ class Campaign:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _commit(self, events: list[Event]) -> None:
+    def commit(self, events: Sequence[Event]) -> None:
+        """Appends events, all or none, and takes them in; durable once it returns."""
         self._ledger.append(events)
         replay(self._ledger.events(after=self.state.last), self.state)
 
@@ -220,7 +221,7 @@ class Campaign:
             truth = found.truth("test")
             arrays = found.cut.arrays() | ({} if truth is None else {"test_truth": truth})
             counts = {name: len(ids) for name, ids in found.cut.arrays().items()}
-            self._commit([Event("split", 0, {"sha256": write_arrays(self.folder.split, arrays), "images": counts})])
+            self.commit([Event("split", 0, {"sha256": write_arrays(self.folder.split, arrays), "images": counts})])
         return restored(self.dataset, read_arrays(self.folder.split))
 
     def _next(self) -> list[Event]:

@@ -90,7 +90,7 @@ def run(
         methods: names of query methods; by default those of the config.
         seeds: whole numbers; by default those of the config.
         out: the folder; by default ``runs/`` and the preset's name.
-        jobs: campaigns at a time, each in a process of its own from 2 on; changes no result.
+        jobs: campaigns at a time, each in a process of its own from 2 on; 0: one a core. Changes no result.
         changes: such as ``"budget.total=200"``.
         progress: whether to show it, or a function that hears of it.
         accept_different: go on though torch or numpy are of another version than when a campaign began.
@@ -158,10 +158,10 @@ def carry_on(
     """Runs campaigns whose folders are there."""
     from versionspace.campaign import processes, showing
 
-    if jobs < 1:
-        raise InputError("jobs", expected="at least 1", got=repr(jobs), fix="Try as many as there are cores.")
+    if jobs < 0:
+        raise InputError("jobs", expected="0 or more", got=repr(jobs), fix="0 takes as many as there are cores.")
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    side_by_side = min(jobs, len(folders))
+    side_by_side = min(jobs or cores, len(folders))
     threads = config.machine.threads or max(1, cores // side_by_side)
     single = is_campaign(root)
     todo = [

@@ -13,7 +13,9 @@ from versionspace.errors import InputError
 if TYPE_CHECKING:
     from versionspace.campaign.grid import Run
 
-Jobs = Annotated[int, typer.Option(help="Campaigns at a time, each in its own process; changes no result.")]
+Jobs = Annotated[
+    int, typer.Option(min=0, help="Campaigns at a time, each in its own process; 0: a core each. Changes no result.")
+]
 AcceptDifferent = Annotated[
     bool,
     typer.Option("--accept-different", help="Go on though torch or numpy have changed since the start."),
@@ -27,7 +29,7 @@ def run(
         typer.Option(help="For example gvd,pwd,random; see versionspace methods.", show_default=False),
     ] = None,
     seeds: Annotated[str | None, typer.Option(help="Seeds, e.g. 0-3 or 0,2,5.", show_default=False)] = None,
-    jobs: Jobs = 1,
+    jobs: Jobs = 0,
     changes: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a setting; may be repeated.")
     ] = None,
@@ -54,7 +56,7 @@ def run(
 
 def resume(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="A campaign, or a grid of them.")],
-    jobs: Jobs = 1,
+    jobs: Jobs = 0,
     accept_different: AcceptDifferent = False,
 ) -> None:
     """Go on with campaigns that were stopped, killed, or ran out of disk. A finished one is left as it is.

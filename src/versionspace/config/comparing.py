@@ -12,7 +12,7 @@ def differences(before: Config, now: Config, but: tuple[str, ...] = ()) -> list[
 
     >>> from versionspace.config.reading import read
     >>> differences(read("demo"), read("demo", ["query.size=7", "machine.threads=1"]))
-    ['query.size: 10 before, 7 now']
+    ['query.size: 15 before, 7 now']
     """
     old, new = _flat(before.model_dump(mode="json")), _flat(now.model_dump(mode="json"))
     skipped = (*_OF_NO_MATTER, *but)
