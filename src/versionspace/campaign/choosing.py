@@ -1,6 +1,6 @@
 """From a fitted ensemble to the images that a method asks for: only what the method needs is computed."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -29,6 +29,8 @@ class Learner(Protocol):
     def mc_dropout_proba(self, images: Array, passes: int = 20, member: Any = 0) -> Array: ...  # noqa: D102
     def perturbations(self, images: Array, member: Any = 0) -> Array: ...  # noqa: D102
     def save(self, folder: Any, /) -> None: ...  # noqa: D102
+    def only(self, member: int, /) -> "Learner": ...  # noqa: D102
+    def to_onnx(self, path: Any, classes: Sequence[str] = (), member: int | None = None) -> float: ...  # noqa: D102
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ def place(path: Path, config: Config) -> None:
         if changed := differences(before, config):
             raise InputError(
                 str(path), expected="the config that this campaign began with", got="; ".join(changed),
-                fix="Choose another folder with --out, or go on with `versionspace resume`.",
+                fix="Choose another folder, or go on as it began: `versionspace resume`, or `label --campaign`.",
             )  # fmt: skip
         return
     write(found.config, written(config).encode())

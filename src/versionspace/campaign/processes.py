@@ -4,6 +4,7 @@ A worker is ``python -m versionspace.campaign.worker``: jobs come in on its stan
 output, a line of JSON each. When its input ends, for whatever reason, it ends too.
 """
 
+import ctypes
 import json
 import os
 import queue
@@ -159,3 +160,10 @@ def _own_group() -> dict[str, Any]:
 def ignore_interrupts() -> None:
     """In a worker: the parent decides."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def die_with_parent() -> None:
+    """In a worker, where the system can: killed at the moment when its parent is, even in the midst of a long call."""
+    if sys.platform.startswith("linux"):
+        death_signal = 1  # PR_SET_PDEATHSIG
+        ctypes.CDLL(None).prctl(death_signal, signal.SIGKILL)

@@ -143,7 +143,7 @@ class Rounds:
                 fix="Choose another folder with --out, or remove this one.",
             )  # fmt: skip
         seconds["fit"] = float(found["seconds"])
-        return _loaded(self.config, path, self.threads)
+        return loaded(self.config, path, self.threads)
 
     def _fitted(self, state: State, given: dict[ImageId, str], round_: int) -> Learner:
         truth = self.pictures.truth("validation")
@@ -236,9 +236,10 @@ class Rounds:
         return self.config.keep == "all" or not state.metrics or last or self.config.oracle.kind == "person"
 
     def candidates(self, state: State) -> Array:
-        """Ids that were never asked."""
+        """Ids that may be asked: never asked before, or in a round that was closed before anybody answered."""
         askable = self.pictures.cut.askable()
-        return askable[~np.isin(askable, np.array(list(state.places), askable.dtype))]
+        taken = [i for i, (ask, _) in state.places.items() if i in state.labels or not ask.closed]
+        return askable[~np.isin(askable, np.array(taken, askable.dtype))]
 
     def _proposed(
         self, state: State, given: dict[ImageId, str], round_: int, learner: Learner, said: dict[str, Opinions],
@@ -275,7 +276,8 @@ def network(net: str) -> Any:
         ) from error
 
 
-def _loaded(config: Config, path: Path, threads: int | None) -> Learner:
+def loaded(config: Config, path: Path, threads: int | None = None) -> Learner:
+    """Members that were saved with a campaign."""
     own = network(config.ensemble.net) if ":" in config.ensemble.net else None
     return Ensemble.load(path, net=own, device=config.machine.device, threads=threads)
 

@@ -7,13 +7,14 @@ import sys
 import threading
 
 from versionspace.campaign.grid import News
-from versionspace.campaign.processes import decode_job, encode, ignore_interrupts
+from versionspace.campaign.processes import decode_job, die_with_parent, encode, ignore_interrupts
 from versionspace.campaign.working import Stopped, work
 
 
 def main() -> None:
     """Takes jobs until its input ends; then ends at once, in the midst of a fit if need be."""
     ignore_interrupts()
+    die_with_parent()
     out = sys.stdout
     sys.stdout = sys.stderr  # what libraries print must not get among the news
     jobs: queue.Queue[str] = queue.Queue()

@@ -10,7 +10,9 @@ from rich.markup import escape
 from versionspace._version import __version__
 from versionspace.cli import keeping, running
 from versionspace.cli.data import data
+from versionspace.cli.exporting import export
 from versionspace.cli.methods import methods
+from versionspace.cli.planning import plan
 from versionspace.cli.status import status
 from versionspace.cli.words import INTERRUPTED, REFUSED
 from versionspace.errors import VersionspaceError
@@ -21,10 +23,12 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command()(running.run)
+app.command()(plan)
 app.command()(status)
 app.command()(running.resume)
 app.command()(keeping.verify)
 app.command()(keeping.backup)
+app.command()(export)
 app.command()(keeping.presets)
 app.command()(methods)
 app.add_typer(data, name="data")

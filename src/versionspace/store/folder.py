@@ -119,7 +119,7 @@ def write_folder(path: Path, fill: Callable[[Path], None]) -> dict[str, str]:
         shutil.rmtree(new, ignore_errors=True)
         try:
             fill(new)
-            for file in new.iterdir():
+            for file in new.rglob("*"):
                 _sync(file)
             if path.exists():  # left by a process that was killed before it could say so
                 shutil.rmtree(path)
@@ -134,8 +134,8 @@ def write_folder(path: Path, fill: Callable[[Path], None]) -> dict[str, str]:
 
 
 def checksums(path: Path) -> dict[str, str]:
-    """The SHA-256 of each file of a folder."""
-    return {file.name: sha256(file) for file in sorted(path.iterdir())}
+    """The SHA-256 of each file below a folder, by its path there."""
+    return {file.relative_to(path).as_posix(): sha256(file) for file in sorted(path.rglob("*")) if file.is_file()}
 
 
 def sha256(path: Path) -> str:

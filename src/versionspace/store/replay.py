@@ -126,7 +126,7 @@ def _proposed(state: State, event: Event) -> None:
     body = event.body
     ids = tuple(body["ids"])
     ask = Ask(event.round, body["part"], body["purpose"], ids, tuple(body["utilities"]))
-    twice = [i for i in ids if i in state.places]
+    twice = [i for i in ids if i in state.places and (i in state.labels or not state.places[i][0].closed)]
     if twice or len(set(ids)) < len(ids):
         state.problems.append(f"event {event.number}: asks again for {(twice or list(ids))[0]!r}")
     if event.round < state.round:

@@ -1,0 +1,201 @@
+"""What a campaign leaves: its labels as a table, as lines of JSON or as folders of images; its classifier as files."""
+
+import csv
+import io
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from versionspace.campaign.pictures import opened
+from versionspace.data import Dataset
+from versionspace.data.errors import needed
+from versionspace.errors import InputError
+from versionspace.store.folder import write, write_folder
+from versionspace.store.record import Record
+from versionspace.store.replay import ImageId, Label
+from versionspace.types import Array
+
+LABELS = ("csv", "jsonl", "imagefolder")
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+"""A spreadsheet takes a cell that begins so for a formula."""
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """One image and the last word on it."""
+
+    id: ImageId
+    name: str | None
+    """The class; None: skipped."""
+    label: Label
+    purpose: str
+    file: str
+    """For a folder of images: its path there."""
+
+
+def labels_of(record: Record) -> list[Labelled]:
+    """Every image that was answered, in the order of asking."""
+    dataset = opened(record.config) if _is_folder(record) else None
+    state = record.state
+    asked = [(i, ask.purpose) for ask in state.asks for i in ask.ids if state.places[i][0] is ask and i in state.labels]
+    return [Labelled(i, state.labels[i].name, state.labels[i], purpose, _file(dataset, i)) for i, purpose in asked]
+
+
+def export_labels(record: Record, form: str, to: Path) -> Path:
+    """Writes labels: a file for csv and jsonl, a folder of class folders for imagefolder."""
+    found = labels_of(record)
+    match form:
+        case "csv":
+            write(to, _table(found).encode())
+        case "jsonl":
+            write(to, "".join(line + "\n" for line in _lines(found)).encode())
+        case "imagefolder":
+            _refuse_full(to)
+            write_folder(to, lambda folder: _image_folder(record, found, folder))
+        case _:
+            raise InputError(
+                "labels", expected=f"one of {', '.join(LABELS)}", got=repr(form), fix="csv is the simplest."
+            )
+    return to
+
+
+def weights_of(record: Record) -> Path:
+    """The newest members that were kept."""
+    found = sorted(record.folder.path.glob("weights/round-*"))
+    if not found:
+        raise InputError(
+            str(record.folder.path), expected="weights of a round", got="none",
+            fix='The campaign has trained nothing yet, or was run with keep = "none".',
+        )  # fmt: skip
+    return found[-1]
+
+
+def _is_folder(record: Record) -> bool:
+    from versionspace.data import DATASETS
+
+    return record.config.data.name not in DATASETS
+
+
+def _file(dataset: Dataset | None, image: ImageId) -> str:
+    if dataset is None or dataset.train.files is None:
+        return ""
+    return dataset.train.files[int(dataset.train.rows([image])[0])]
+
+
+def safe_cell(text: str) -> str:
+    """A cell that no spreadsheet takes for a formula.
+
+    >>> safe_cell("=1+1"), safe_cell("cat")
+    ("'=1+1", 'cat')
+    """
+    return "'" + text if text.startswith(_FORMULA) else text
+
+
+def _table(found: list[Labelled]) -> str:
+    out = io.StringIO()
+    table = csv.writer(out, lineterminator="\n")
+    table.writerow(["id", "file", "class", "purpose", "round", "rank", "who"])
+    for one in found:
+        row = [one.id, one.file, one.name or "", one.purpose, one.label.round, one.label.rank, one.label.who]
+        table.writerow([safe_cell(cell) if isinstance(cell, str) else cell for cell in row])
+    return out.getvalue()
+
+
+def _lines(found: list[Labelled]) -> Iterator[str]:
+    for one in found:
+        line = {
+            "id": one.id, "file": one.file or None, "class": one.name, "purpose": one.purpose,
+            "round": one.label.round, "rank": one.label.rank, "who": one.label.who, **one.label.shown,
+        }  # fmt: skip
+        yield json.dumps(line, ensure_ascii=False)
+
+
+def _image_folder(record: Record, found: list[Labelled], to: Path) -> None:
+    """Class folders: the person's own files, linked where the disk can; pixels of a dataset as PNG."""
+    to.mkdir(parents=True)
+    dataset = opened(record.config)
+    root = Path(record.config.data.name).expanduser()
+    for one in found:
+        if one.name is None:
+            continue
+        folder = to / folder_name(one.name, record.classes)
+        folder.mkdir(exist_ok=True)
+        if one.file:
+            name = one.file.replace("/", "__")
+            _link(root / one.file, folder / name)
+        else:
+            _png(dataset.train.take([one.id]).images[0], folder / f"{one.id}.png")
+
+
+def folder_name(name: str, classes: tuple[str, ...]) -> str:
+    """A class's name as a folder's: whatever a path could misread becomes an underscore, with the number to tell apart.
+
+    >>> folder_name("cat", ("cat",)), folder_name("../x", ("cat", "../x"))
+    ('cat', '1-.._x')
+    """
+    plain = "".join("_" if c in '/\\:*?"<>|\0' or ord(c) < 32 else c for c in name)
+    return plain if plain == name and name not in (".", "..") else f"{classes.index(name)}-{plain}"
+
+
+def _link(source: Path, to: Path) -> None:
+    try:
+        os.link(source, to)
+    except OSError:
+        shutil.copyfile(source, to)
+
+
+def _png(pixels: Array, to: Path) -> None:
+    image = needed("PIL.Image")
+    image.fromarray(np.squeeze(pixels, axis=2) if pixels.shape[2] == 1 else pixels).save(to)
+
+
+def _refuse_full(to: Path) -> None:
+    if to.exists() and (not to.is_dir() or any(to.iterdir())):
+        raise InputError(
+            str(to), expected="a folder that does not exist yet, or an empty one", got="one with something in it",
+            fix="An export never writes over anything: choose another name.",
+        )  # fmt: skip
+
+
+MODELS = ("safetensors", "onnx")
+
+
+def export_model(record: Record, form: str, to: Path, member: int | None = None) -> float | None:
+    """Writes the newest members, or one of them: a folder that `Ensemble.load` reads, or an ONNX file.
+
+    Gives, for ONNX, the largest difference from torch. The names of the classes go with it.
+    """
+    from versionspace.campaign.rounds import loaded
+
+    learner = loaded(record.config, weights_of(record))
+    names = tuple(record.classes)
+    if form == "onnx":
+        if to.is_dir():
+            raise InputError(str(to), expected="a file", got="a folder", fix="For example --out model.onnx.")
+        return learner.to_onnx(to, names, member)
+    if form != "safetensors":
+        raise InputError("model", expected=f"one of {', '.join(MODELS)}", got=repr(form), fix="safetensors reads back.")
+    _refuse_full(to)
+    kept = learner if member is None else learner.only(member)
+
+    def fill(folder: Path) -> None:
+        kept.save(folder)
+        about = {
+            "classes": names, "dataset": record.config.data.name, "method": record.method, "seed": record.seed,
+            "labels": record.measured()[-1].labels, "images": _reading(record),
+        }  # fmt: skip
+        (folder / "model.json").write_text(json.dumps(about, indent=2, ensure_ascii=False), encoding="utf-8")
+
+    write_folder(to, fill)
+    return None
+
+
+def _reading(record: Record) -> dict[str, object]:
+    """How images were brought to one size."""
+    data = record.config.data
+    return {"size": data.size, "channels": data.channels, "fit": data.fit}

@@ -1,0 +1,100 @@
+"""An ensemble as one ONNX file: uint8 images in, probabilities out, normalisation inside; checked against torch.
+
+Needs the extra ``onnx``: onnx and onnxscript to write, onnxruntime to check.
+"""
+
+import importlib
+import io
+import logging
+import warnings
+from contextlib import redirect_stderr, redirect_stdout
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from versionspace.ensemble.predict import Predictor
+from versionspace.errors import InputError, VersionspaceError
+
+TOLERANCE = 1e-4
+"""How far the probabilities of the file may be from torch's."""
+_CHECKED = 5
+"""Random images, beside a black and a white one, on which they are compared."""
+
+
+class _Vote(nn.Module):
+    """uint8 (N, H, W, channels) to the mean probabilities (N, C) of some members."""
+
+    mean: Tensor
+    deviation: Tensor
+
+    def __init__(self, predictor: Predictor, members: list[int]) -> None:
+        super().__init__()
+        self.members = nn.ModuleList([predictor.module(m).cpu().float() for m in members])
+        self.register_buffer("mean", torch.tensor(predictor.normalisation.mean, dtype=torch.float32))
+        self.register_buffer("deviation", torch.tensor(predictor.normalisation.deviation, dtype=torch.float32))
+
+    def forward(self, images: Tensor) -> Tensor:
+        pixels = ((images.float() - self.mean) / self.deviation).permute(0, 3, 1, 2)
+        return torch.stack([member(pixels).softmax(dim=1) for member in self.members]).mean(dim=0)
+
+
+def write(predictor: Predictor, path: Path, classes: tuple[str, ...], member: int | None = None) -> float:
+    """Writes the soft-vote ensemble, or one member; gives the largest difference from torch on some images."""
+    onnx = _package("onnx")
+    _package("onnxscript")
+    runtime = _package("onnxruntime")
+    members = list(range(predictor.members)) if member is None else [member]
+    module = _Vote(predictor, members).eval()
+    channels, height, width = predictor.network.shape
+    rng = np.random.default_rng(0)
+    images = rng.integers(0, 256, (_CHECKED + 2, height, width, channels), np.uint8)
+    images[-2], images[-1] = 0, 255
+    path.parent.mkdir(parents=True, exist_ok=True)
+    new = path.with_name(f".{path.name}.new")
+    try:
+        _export(module, torch.from_numpy(images), new)
+        model = onnx.load(str(new))
+        for key, value in (("classes", "\n".join(classes)), ("input", "uint8 images, N×H×W×channels, 0 to 255")):
+            entry = model.metadata_props.add()
+            entry.key, entry.value = key, value
+        onnx.checker.check_model(model)
+        onnx.save(model, str(new))
+        session = runtime.InferenceSession(str(new), providers=["CPUExecutionProvider"])
+        difference = 0.0
+        for some in (images, images[:1]):  # the number of images is free
+            with torch.no_grad():
+                expected = module(torch.from_numpy(some)).numpy()
+            difference = max(difference, float(np.abs(session.run(None, {"images": some})[0] - expected).max()))
+        if not difference <= TOLERANCE:
+            raise VersionspaceError(
+                f"the ONNX file's probabilities differ from torch's by {difference:.2g}, more than {TOLERANCE:g}: "
+                "nothing was written. Export safetensors instead, and report this with the network's name."
+            )
+        new.replace(path)
+    finally:
+        new.unlink(missing_ok=True)
+    return difference
+
+
+def _export(module: nn.Module, images: Tensor, path: Path) -> None:
+    """torch's exporter, without its chatter."""
+    for name in ("onnxscript", "torch.onnx"):
+        logging.getLogger(name).setLevel(logging.ERROR)
+    with warnings.catch_warnings(), redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
+        warnings.simplefilter("ignore")
+        torch.onnx.export(
+            module, (images,), str(path), input_names=["images"], output_names=["probabilities"],
+            dynamic_shapes={"images": {0: torch.export.Dim("N")}}, dynamo=True, external_data=False,
+        )  # fmt: skip
+
+
+def _package(name: str) -> Any:
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        raise InputError(
+            "onnx", expected=f"the Python package {name}", got=str(error), fix="pip install 'versionspace[onnx]'"
+        ) from error
