@@ -9,6 +9,7 @@
 array([64, 41, 13,  6, 51])
 """
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
 from versionspace._version import __version__
@@ -28,10 +29,12 @@ from versionspace.space import (
 )
 
 if TYPE_CHECKING:
+    from versionspace.campaign import Campaign, run
     from versionspace.ensemble import Ensemble, Training
 
 __all__ = [
     "METHODS",
+    "Campaign",
     "Ensemble",
     "InputError",
     "ProjectionDistance",
@@ -48,20 +51,23 @@ __all__ = [
     "pairwise_disagreement",
     "projection_distance",
     "query",
+    "run",
     "utilities",
     "variation_ratio",
     "wrong_agreement",
 ]
 
 
+_ELSEWHERE = {"Ensemble": "ensemble", "Training": "ensemble", "Campaign": "campaign", "run": "campaign"}
+
+
 def __getattr__(name: str) -> Any:
-    """What needs torch is imported when it is asked for."""
-    if name in ("Ensemble", "Training"):
-        try:
-            from versionspace import ensemble
-        except ModuleNotFoundError as error:
-            raise ImportError(
-                f"versionspace.{name} needs {error.name}, which is not installed: pip install 'versionspace[train]'"
-            ) from error
-        return getattr(ensemble, name)
-    raise AttributeError(f"module 'versionspace' has no attribute {name!r}")
+    """What needs more than NumPy is imported when it is asked for."""
+    if name not in _ELSEWHERE:
+        raise AttributeError(f"module 'versionspace' has no attribute {name!r}")
+    try:
+        return getattr(importlib.import_module(f"versionspace.{_ELSEWHERE[name]}"), name)
+    except ModuleNotFoundError as error:
+        raise ImportError(
+            f"versionspace.{name} needs {error.name}, which is not installed: pip install 'versionspace[run]'"
+        ) from error

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 
@@ -17,7 +18,7 @@ def status(
 
     Example: versionspace status runs/demo
     """
-    from versionspace.cli.summaries import as_data, order, row
+    from versionspace.cli.summaries import as_data, notes, order, row
     from versionspace.store.folder import campaigns
     from versionspace.store.record import read
 
@@ -31,17 +32,11 @@ def status(
     table.add_column("method", style="cyan", no_wrap=True)
     for name in ("seed", "round", "labels", "accuracy", "vote", "diameter", "wrong agreement", "fit"):
         table.add_column(name, justify="right", min_width=len(name.split()[-1]))
-    table.add_column("")
+    table.add_column("", no_wrap=True)
     for record in sorted(records, key=order):
         table.add_row(*row(record))
     console.print(table)
-    waiting = len(found) - len(records)
-    if waiting:
-        console.print(f"\n[dim]{waiting} more have not begun.[/]")
-    loose = [r for r in records if r.measured() and (r.measured()[-1].metrics or {})["fit"] < 0.99]
-    for record in loose:
-        fit = (record.measured()[-1].metrics or {})["fit"]
-        console.print(
-            f"[yellow]note[/] {record.method}/{record.seed}: members give back only {fit:.1%} of their labels, so no "
-            "version space is being sampled. Train longer, or with a larger network.", soft_wrap=True,
-        )  # fmt: skip
+    for note in notes(records):
+        console.print(f"[yellow]note[/] {escape(note)}", soft_wrap=True)
+    if waiting := len(found) - len(records):
+        console.print(f"[dim]{waiting} more have not begun.[/]")

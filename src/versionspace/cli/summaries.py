@@ -11,6 +11,8 @@ from versionspace.campaign.showing import accuracy_of, duration, percent
 from versionspace.query.methods import METHODS
 from versionspace.store.record import Record, Round
 
+_FITTED = 0.99
+"""Below this mean fit members are no samples of the version space."""
 _RECENT = 5
 """Rounds whose seconds tell what the next will take."""
 
@@ -34,6 +36,24 @@ def summary(records: Sequence[Record]) -> Table:
         ]
         table.add_row(method, str(len(found)), shown, *values)
     return table
+
+
+def notes(records: Sequence[Record]) -> list[str]:
+    """What a person should know of these campaigns beyond their numbers."""
+    out = []
+    for record in sorted(records, key=order):
+        if record.ended not in ("", "budget"):
+            out.append(f"{record.method}/{record.seed} stopped early: {record.ended}.")
+    loose = [
+        r for r in sorted(records, key=order) if r.measured() and (r.measured()[-1].metrics or {})["fit"] < _FITTED
+    ]
+    if loose:
+        worst = min((r.measured()[-1].metrics or {})["fit"] for r in loose)
+        out.append(
+            f"in {len(loose)} of {len(records)} campaigns members give back only {worst:.1%} or so of their labels: no "
+            "version space is being sampled. Train longer, or with a larger network."
+        )
+    return out
 
 
 def spread(values: Sequence[float | None]) -> str:
@@ -94,7 +114,7 @@ def row(record: Record) -> list[str]:
     rounds = record.measured()
     last = rounds[-1] if rounds else None
     left = seconds_left(record)
-    state = f"done ({record.ended})" if record.ended else "running" if left is None else f"about {duration(left)} left"
+    state = "done" if record.ended else "running" if left is None else f"{duration(left)} left"
     accuracy, diameter = accuracy_of(record)
     return [
         record.method,

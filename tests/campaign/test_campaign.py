@@ -1,0 +1,322 @@
+"""The loop: what is proposed, accepted, trained on, measured; and how it ends."""
+
+import logging
+
+import numpy as np
+import pytest
+
+import versionspace as vs
+from campaign.tiny import config
+from versionspace import data
+from versionspace.campaign import Campaign
+from versionspace.config import read_text
+from versionspace.ensemble import Ensemble
+from versionspace.errors import InputError
+from versionspace.query import METHODS
+from versionspace.store import LockedError, StoreError, read, verify
+
+
+def done(folder, *changes):
+    with Campaign.create(folder, config(*changes)) as campaign:
+        campaign.run()
+    return read(folder)
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    return done(tmp_path_factory.mktemp("c"))
+
+
+def test_it_is_the_papers_algorithm(finished):
+    assert finished.ended == "budget"
+    assert [r.labels for r in finished.measured()] == [10, 15, 20, 25]
+    assert [len(r.asked) for r in finished.rounds] == [10, 5, 5, 5, 0]
+    assert finished.rounds[0].purpose == "initial"
+    assert {r.purpose for r in finished.rounds[1:-1]} == {"query"}
+    asked = [i for r in finished.rounds for i in r.asked]
+    assert len(set(asked)) == 25
+    digits = data.load("digits")
+    truth = dict(zip(digits.train.ids.tolist(), digits.train.labels.tolist(), strict=True))
+    for r in finished.rounds:
+        assert r.answers == {i: str(truth[i]) for i in r.asked}
+    first = [truth[i] for i in finished.rounds[0].asked]
+    assert sorted(first) == list(range(10))  # a balanced start
+    pool = finished.split()["pool"]
+    assert set(asked) <= set(pool.tolist())
+    assert verify(finished.folder.path) == {finished.folder.path: []}
+
+
+def test_a_round_is_what_the_library_gives_by_hand(finished):
+    """Round 2 again, from the public functions alone."""
+    digits, split = data.load("digits"), finished.split()
+    given = [i for r in finished.rounds[:2] for i in r.asked]
+    start, held = digits.train.take(given), digits.train.take(split["validation"])
+    from versionspace.ensemble import Normalisation
+
+    ensemble = Ensemble(
+        "small", members=3, classes=10, seed=0, training=config().training_for(True), progress=False,
+        normalisation=Normalisation.of(digits.train.take(split["pool"]).images),
+    ).fit(start.images, start.labels, (held.images, held.labels), round=2)  # fmt: skip
+    metrics = finished.rounds[2].metrics
+    for name in ("test", "pool", "validation"):
+        part = digits.train.take(split[name])
+        probs, found = ensemble.predict_proba(part.images), metrics["sets"][name]
+        votes = probs.argmax(-1)
+        right = votes == part.labels
+        distance = vs.projection_distance(probs, part.labels)
+        assert found["accuracy"] == right.mean()
+        assert found["accuracy_deviation"] == pytest.approx(right.mean(axis=1).std(ddof=1), abs=1e-15)
+        assert found["vote_accuracy"] == (vs.majority_vote(probs) == part.labels).mean()
+        assert found["pwd"] == vs.pairwise_disagreement(votes)
+        assert found["gvd"] == vs.gibbs_vote_disagreement(probs)
+        assert found["gvd_hard"] == vs.gibbs_vote_disagreement(votes, vote="hard")
+        assert found["agreement"] == vs.agreement_region(votes).mean()
+        assert found["wrong_agreement"] == vs.wrong_agreement(votes, part.labels)
+        assert found["gibbs_distance"] == distance.gibbs
+        assert found["vote_distance"] == distance.vote
+        assert 1 - found["accuracy"] == pytest.approx(found["wrong_agreement"] + found["gibbs_distance"], abs=1e-12)
+    assert metrics["diameter"] == metrics["sets"]["validation"]["pwd"]
+    assert metrics["fit"] == np.mean([h.fit for h in ensemble.history_])
+    assert metrics["consistent"] == np.mean([h.fit == 1 for h in ensemble.history_])
+    assert sum(metrics["classes"].values()) == 15
+    assert (finished.votes(2) == ensemble.votes(digits.train.take(split["test"]).images)).all()
+    left = np.setdiff1d(split["pool"], given)
+    scores = vs.utilities(
+        "gvd", pool=ensemble.votes(digits.train.take(left).images), reference=ensemble.predict_proba(held.images)
+    )
+    assert finished.rounds[2].utilities == tuple(sorted(scores, reverse=True)[:5])
+    assert {scores[np.flatnonzero(left == i)[0]] for i in finished.rounds[2].asked} == set(finished.rounds[2].utilities)
+
+
+def test_again_is_the_same_and_another_seed_is_not(finished, tmp_path):
+    again = done(tmp_path / "again")
+    assert [(r.asked, r.utilities, r.metrics) for r in again.rounds] == [
+        (r.asked, r.utilities, r.metrics) for r in finished.rounds
+    ]
+    assert done(tmp_path / "other", "seed=1").rounds[0].asked != finished.rounds[0].asked
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_runs_and_starts_alike(method, finished, tmp_path):
+    found = done(tmp_path, f"query.method={method}", "budget.total=15", "query.passes=3")
+    assert found.ended == "budget"
+    assert found.rounds[0].asked == finished.rounds[0].asked
+    assert found.rounds[1].metrics["sets"] == finished.rounds[1].metrics["sets"]  # the same first ensemble
+    assert len(set(found.rounds[1].asked)) == 5
+    assert all(np.isfinite(found.rounds[1].utilities))
+
+
+@pytest.mark.parametrize("method", ["bald", "coreset", "dfal", "batchbald"])
+def test_single_network_methods_may_look_at_all_members(method, tmp_path):
+    one = done(tmp_path / "one", f"query.method={method}", "budget.total=15", "query.passes=3")
+    every = done(tmp_path / "all", f"query.method={method}", "budget.total=15", "query.passes=3", "query.member=all")
+    assert one.rounds[1].utilities != every.rounds[1].utilities
+
+
+def test_only_what_the_method_needs_is_computed(tmp_path, monkeypatch):
+    called = []
+    for name in ("features", "mc_dropout_proba", "perturbations", "predict_proba"):
+        real = getattr(Ensemble, name)
+        monkeypatch.setattr(
+            Ensemble, name, lambda self, *a, _n=name, _r=real, **k: (called.append(_n), _r(self, *a, **k))[1]
+        )
+    for method, wanted in [
+        ("gvd", set()),
+        ("random", set()),
+        ("coreset", {"features"}),
+        ("bald", {"mc_dropout_proba"}),
+    ]:
+        called.clear()
+        done(tmp_path / method, f"query.method={method}", "budget.total=15")
+        assert set(called) - {"predict_proba"} == wanted
+        assert called.count("predict_proba") == 2  # the reference, in each of the two rounds
+
+
+def test_answers_may_be_few_late_corrected_and_skipped(tmp_path):
+    with Campaign.create(tmp_path, config()) as campaign:
+        first = campaign.propose()
+        assert campaign.propose() == first  # committed, so it does not change
+        a, b, c, *rest = first.ids
+        campaign.accept({a: "3", b: None}, who="anna")
+        assert campaign.propose().ids == (c, *rest)
+        campaign.accept({a: 4}, who="ben")
+        assert campaign.state.labels[a].name == "4"
+        assert campaign.state.labels[a].who == "ben"
+        campaign.close_round()
+        second = campaign.propose()
+        assert second.round == 1
+        assert campaign.state.metrics[1]["labels"] == 1
+        assert b not in second.ids
+        campaign.accept({c: 1})  # late: still taken
+        assert campaign.state.given() == {a: "4", c: "1"}
+
+
+def test_bad_answers_are_refused_whole(tmp_path):
+    with Campaign.create(tmp_path, config()) as campaign:
+        a, b, *_ = campaign.propose().ids
+        for wrong, said in [
+            ({a: 3, b: 10}, "0 to 9"), ({a: 3, b: "ten"}, "one of 0, 1"), ({a: 3, -5: 1}, "-5"), ({a: True}, "True"),
+            ({a: 1.5}, "1.5"), ({str(a): 1}, "asked for"),
+        ]:  # fmt: skip
+            with pytest.raises(InputError, match=said):
+                campaign.accept(wrong)
+        assert campaign.state.labels == {}
+
+
+def test_a_loop_that_never_answers_is_told_so(tmp_path):
+    with Campaign.create(tmp_path, config()) as campaign, pytest.raises(InputError, match="between proposals"):
+        for _ in campaign:
+            pass
+
+
+def test_skipped_images_are_not_asked_again_and_cost_nothing(tmp_path):
+    found = done(tmp_path, "oracle.abstain=0.4")
+    answers = [a for r in found.rounds for a in r.answers.values()]
+    assert answers.count(None) > 3
+    assert len(answers) - answers.count(None) == found.spent == 25
+    asked = [i for r in found.rounds for i in r.asked]
+    assert len(asked) == len(set(asked))
+
+
+def test_noise_is_a_function_of_seed_and_image(tmp_path):
+    noisy = done(tmp_path, "oracle.noise=0.5", "budget.total=15")
+    digits = data.load("digits")
+    wrong = [i for i, name in noisy.state.given().items() if int(name) != digits.train.labels[i]]
+    assert 1 <= len(wrong) <= 14
+
+
+def test_the_pool_may_be_exhausted(tmp_path):
+    found = done(tmp_path, "data.pool=17", "data.balanced=false", "budget.total=60")
+    assert found.ended == "the pool is exhausted"
+    assert found.spent == 17
+    assert found.measured()[-1].labels == 17
+
+
+def test_a_pool_of_one_image(tmp_path):
+    toml = "[data]\nname='digits'\npool=1\nvalidation=20\ntest=0\ninitial=0\nbalanced=false\n[budget]\ntotal=5\n"
+    with Campaign.create(tmp_path, read_text(toml, "one", ["ensemble.members=2", "training.epochs=1"])) as campaign:
+        campaign.run()
+        assert campaign.state.ended == "the pool is exhausted"
+        assert campaign.state.spent() == 1
+
+
+def test_stop_rules_end_it(tmp_path):
+    found = done(tmp_path / "a", "stop.when=budget(15) & flat(1, 1.0)")
+    assert found.spent == 15
+    assert found.ended.startswith("15 labels are given and the diameter moved by")
+    with pytest.raises(InputError, match="flat"):
+        done(tmp_path / "b", "stop.when=flit(3, 0.1)")
+
+
+def test_the_audit_is_uniform_never_trained_on_and_paid_for(tmp_path):
+    found = done(tmp_path, "budget.total=40", "budget.audit=15", "query.method=random")
+    split = found.split()
+    assert len(found.audit) == 15
+    assert set(found.audit) == set(split["audit"].tolist())
+    assert set(split["audit"].tolist()) <= set(split["pool"].tolist())
+    asked = {i for r in found.rounds for i in r.asked}
+    assert not asked & set(found.audit)
+    assert found.spent == 40
+    assert found.measured()[-1].labels == 25
+    last = found.measured()[-1].metrics["audit"]
+    assert last["images"] == 15
+    assert 0 <= last["low"] <= last["accuracy"] <= last["high"] <= 1
+    assert last["low"] < last["accuracy"]
+
+
+def test_without_validation_distances_are_measured_on_images_that_are_never_asked(tmp_path):
+    found = done(tmp_path, "data.validation=0", "budget.total=130", "query.size=60", "training.watch=training loss")
+    split = found.split()
+    assert len(split["reference"]) == 30  # a fifth of 150
+    asked = {i for r in found.rounds for i in r.asked}
+    assert not asked & set(split["reference"].tolist())
+    assert found.ended == "the pool is exhausted"
+    assert len(asked) == 120
+    assert "validation" not in found.measured()[0].metrics["sets"]
+    assert found.measured()[0].metrics["diameter"] == found.measured()[0].metrics["sets"]["reference"]["pwd"]
+
+
+def test_cold_start_asks_for_unlike_images_until_each_class_has_a_label(tmp_path):
+    found = done(tmp_path, "data.initial=0", "budget.total=80")
+    assert found.rounds[0].purpose == "cold start"
+    first = found.measured()[0].metrics
+    assert min(first["classes"].values()) >= 1
+    assert 10 <= first["labels"] <= 70
+
+
+def test_cold_start_is_capped_with_a_warning(tmp_path, caplog):
+    with caplog.at_level(logging.WARNING):
+        found = done(tmp_path, "data.initial=0", "cold_start.cap=4", "budget.total=20")
+    assert found.measured()[0].labels == 4
+    assert "no image of" in caplog.text
+
+
+def test_nobody_can_say_anything_about_any_image(tmp_path):
+    found = done(tmp_path, "oracle.abstain=1.0")
+    assert found.spent == 0
+    assert found.ended == "the pool is exhausted and no image has a label"
+
+
+def test_weights_are_of_the_first_and_last_round_unless_all_are_wanted(tmp_path):
+    def kept(folder):
+        return sorted(p.name for p in folder.glob("weights/*"))
+
+    done(tmp_path / "ends")
+    done(tmp_path / "all", "keep=all")
+    done(tmp_path / "none", "keep=none")
+    assert kept(tmp_path / "ends") == ["round-0001", "round-0004"]
+    assert len(kept(tmp_path / "all")) == 4
+    assert kept(tmp_path / "none") == []
+    for name in ("ends", "all", "none"):
+        assert verify(tmp_path / name) == {tmp_path / name: []}
+    last = Ensemble.load(tmp_path / "ends" / "weights" / "round-0004")
+    images = data.load("digits").train.take(read(tmp_path / "ends").split()["test"]).images
+    assert (last.votes(images) == read(tmp_path / "ends").votes(4)).all()
+
+
+def test_a_second_process_and_another_config_are_refused(tmp_path):
+    with Campaign.create(tmp_path, config()):
+        with pytest.raises(LockedError):
+            Campaign.open(tmp_path)
+        with pytest.raises(InputError, match="budget.total: 25 before, 30 now"):
+            Campaign.create(tmp_path, config("budget.total=30"))
+    with Campaign.open(tmp_path) as campaign:
+        assert campaign.propose().round == 0
+
+
+def test_other_versions_are_refused_unless_accepted(tmp_path, monkeypatch):
+    from versionspace.campaign import campaign as module
+
+    with Campaign.create(tmp_path, config()) as campaign:
+        campaign.propose()
+    real = module._version
+    monkeypatch.setattr(module, "_version", lambda name: "9.9" if name == "torch" else real(name))
+    with pytest.raises(StoreError, match="torch .* before, 9.9 now"):
+        Campaign.open(tmp_path)
+    Campaign.open(tmp_path, accept_different=True).close()
+
+
+def test_other_group_sizes_are_refused(tmp_path, monkeypatch):
+    from versionspace.ensemble import sizes
+
+    Campaign.create(tmp_path, config()).close()
+    monkeypatch.setitem(sizes.SIZES, "small", sizes.Sizes(group=1, images=7))
+    with pytest.raises(StoreError, match="group"):
+        Campaign.open(tmp_path)
+
+
+def test_a_network_of_ones_own(tmp_path):
+    found = done(tmp_path, "ensemble.net=nets.test_stacks:Viewing", "budget.total=15")
+    assert found.ended == "budget"
+    for wrong in ("nets.test_stacks:Nothing", "no_such_module:x"):
+        with pytest.raises(InputError, match="can be imported"):
+            done(tmp_path / wrong, f"ensemble.net={wrong}")
+
+
+def test_kappa_compares_with_the_round_before(finished):
+    from versionspace.campaign.measuring import kappa
+    from versionspace.store.folder import read_arrays
+
+    votes = [read_arrays(finished.folder.votes(r))["reference_vote"] for r in (1, 2)]
+    assert finished.rounds[1].metrics["kappa"] is None
+    assert finished.rounds[2].metrics["kappa"] == kappa(*votes)

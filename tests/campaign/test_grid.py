@@ -1,0 +1,127 @@
+"""Grids: what is shared, what is refused, what Python users see."""
+
+import threading
+
+import pytest
+
+import versionspace as vs
+from campaign.tiny import config
+from versionspace.campaign import Campaign
+from versionspace.campaign.grid import News, prepare, resume, run
+from versionspace.config import read_text
+from versionspace.errors import InputError
+from versionspace.store import campaigns, read, verify
+
+
+@pytest.fixture(scope="module")
+def grid(tmp_path_factory):
+    return run(config(), methods=["gvd", "random"], seeds=[0, 1], out=tmp_path_factory.mktemp("grid"), progress=False)
+
+
+def test_a_campaign_for_each_method_and_seed(grid):
+    found = grid.campaigns()
+    assert [(r.method, r.seed) for r in found] == [("gvd", 0), ("gvd", 1), ("random", 0), ("random", 1)]
+    assert all(r.ended == "budget" for r in found)
+    assert not any(verify(grid.folder).values())
+    assert [f.path for f in campaigns(grid.folder / "gvd" / "1")] == [grid.folder / "gvd" / "1"]
+
+
+def test_methods_start_from_the_same_split_labels_and_ensemble(grid):
+    gvd, other, random = (read(grid.folder / p) for p in ("gvd/0", "gvd/1", "random/0"))
+    assert gvd.rounds[0].asked == random.rounds[0].asked != other.rounds[0].asked
+    assert gvd.rounds[1].metrics == random.rounds[1].metrics
+    assert gvd.rounds[1].asked != random.rounds[1].asked
+    assert sorted(p.name for p in (grid.folder / "shared").iterdir()) == ["0", "1"]
+
+
+def test_the_first_ensemble_is_the_one_that_a_lone_campaign_fits(grid, tmp_path):
+    with Campaign.create(tmp_path, config("query.method=gvd")) as campaign:
+        campaign.run()
+    alone = [(r.asked, r.metrics) for r in read(tmp_path).rounds]
+    assert alone == [(r.asked, r.metrics) for r in read(grid.folder / "gvd" / "0").rounds]
+
+
+def test_a_grid_grows_and_keeps_what_is_there(grid, tmp_path):
+    first = run(config(), methods=["gvd"], seeds=[0], out=tmp_path, progress=False)
+    before = read(tmp_path / "gvd" / "0")
+    heard = []
+    run(config(), methods=["gvd", "random"], seeds=[0], out=tmp_path, progress=heard.append)
+    assert {news.folder for news in heard} == {tmp_path / "random" / "0"}
+    assert read(tmp_path / "gvd" / "0").state == before.state
+    known = read_text((first.folder / "grid.toml").read_text())
+    assert known.grid.methods == ("gvd", "random")
+    assert read(tmp_path / "random" / "0").rounds[2].metrics == read(grid.folder / "random" / "0").rounds[2].metrics
+
+
+def test_another_config_is_refused_with_the_difference(grid):
+    with pytest.raises(InputError, match="budget.total: 25 before, 30 now"):
+        run(config("budget.total=30"), methods=["gvd"], seeds=[0], out=grid.folder, progress=False)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"methods": ["gdv"]}, "gvd"), ({"methods": []}, "a method and a seed"), ({"seeds": []}, "a method and a seed"),
+        ({"seeds": [-1]}, "at least 0"), ({"jobs": -1}, "0 or more"),
+    ],
+)  # fmt: skip
+def test_what_makes_no_sense_is_refused_before_anything_is_made(options, said, tmp_path):
+    with pytest.raises((InputError, ValueError), match=said):
+        run(config(), out=tmp_path / "out", progress=False, **{"methods": ["gvd"], "seeds": [0]} | options)
+    if "jobs" not in options:
+        assert not (tmp_path / "out").exists()
+
+
+def test_a_campaign_is_no_place_for_a_grid_and_a_person_no_oracle(grid, tmp_path):
+    with pytest.raises(InputError, match="one campaign"):
+        prepare(config(), grid.folder / "gvd" / "0", ["gvd"], [0])
+    with pytest.raises(InputError, match="versionspace label"):
+        run(config("oracle.kind=person"), out=tmp_path, progress=False)
+
+
+def test_folders_are_there_before_torch_is(tmp_path):
+    import subprocess
+    import sys
+
+    code = f"""
+import sys
+from pathlib import Path
+from campaign.tiny import config
+from versionspace.campaign.grid import prepare
+prepare(config(), Path({str(tmp_path)!r}), ["gvd"], [0])
+print("torch" in sys.modules, "sklearn" in sys.modules, (Path({str(tmp_path)!r}) / "gvd/0/campaign.toml").exists())
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env={"PYTHONPATH": ":".join(sys.path)}
+    )
+    assert done.stdout == "False False True\n"
+
+
+def test_one_that_fails_does_not_stop_the_others(tmp_path):
+    prepare(config(), tmp_path, ["gvd", "random"], [0])
+    (tmp_path / "gvd" / "0" / "split.npz").mkdir()
+    made = run(config(), methods=["gvd", "random"], seeds=[0], out=tmp_path, progress=False)
+    assert list(made.failed) == [tmp_path / "gvd" / "0"]
+    assert read(tmp_path / "random" / "0").ended == "budget"
+    (tmp_path / "gvd" / "0" / "split.npz").rmdir()
+    assert resume(tmp_path, progress=False).failed == {}
+    assert read(tmp_path / "gvd" / "0").ended == "budget"
+
+
+def test_news_tell_of_stages_and_rounds(tmp_path):
+    heard: list[News] = []
+    lock = threading.Lock()
+
+    def hear(news):
+        with lock:
+            heard.append(news)
+
+    run(config(), methods=["gvd"], seeds=[0], out=tmp_path, progress=hear)
+    assert {n.stage for n in heard if n.kind == "step"} == {"fit", "predict", "measure", "query"}
+    assert [n.labels for n in heard if n.kind == "round"] == [0, 10, 15, 20, 25]
+    assert heard[-1].kind == "done"
+
+
+def test_the_package_offers_it():
+    assert vs.run is run
+    assert vs.Campaign is Campaign

@@ -1,0 +1,199 @@
+"""The commands about campaigns, as people type them."""
+
+import csv
+import json
+import re
+import shlex
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from PIL import Image
+from typer.testing import CliRunner
+
+from campaign.tiny import TOML
+from versionspace import data
+from versionspace.cli.app import app, main
+from versionspace.cli.words import read_seeds
+from versionspace.ensemble import Ensemble
+from versionspace.errors import InputError
+from versionspace.store import read
+
+
+def versionspace(*words, code=0):
+    done = subprocess.run(
+        [sys.executable, "-m", "versionspace.cli", *map(str, words)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == code, done.stderr
+    return done
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory):
+    path = tmp_path_factory.mktemp("config") / "tiny.toml"
+    path.write_text(TOML)
+    return path
+
+
+@pytest.fixture(scope="module")
+def grid(tiny, tmp_path_factory):
+    out = tmp_path_factory.mktemp("runs") / "grid"
+    done = versionspace("run", tiny, "--methods", "gvd,random", "--seeds", "0-1", "--out", out, "--set", "query.size=8")
+    assert "gvd" in done.stdout
+    assert str(out) in "".join(done.stdout.split())
+    return out
+
+
+def test_status_for_people(grid):
+    said = versionspace("status", grid).stdout
+    assert said.count(" done") == 4
+    assert "25/25" in said
+    assert versionspace("status", grid / "gvd" / "0").stdout.count("done") == 1
+
+
+def test_a_mean_fit_below_99_percent_is_a_warning(grid):
+    assert "no version space is being sampled" in " ".join(versionspace("status", grid).stdout.split())
+
+
+def test_status_for_programs(grid):
+    found = json.loads(versionspace("status", grid, "--json").stdout)["campaigns"]
+    assert [(c["method"], c["seed"]) for c in found] == [("gvd", 0), ("gvd", 1), ("random", 0), ("random", 1)]
+    record = read(grid / "gvd" / "0")
+    assert found[0]["rounds"][1]["asked"] == list(record.rounds[1].asked)
+    assert found[0]["rounds"][1]["labels"] == [[i, record.state.labels[i].name] for i in record.rounds[1].asked]
+    assert found[0]["rounds"][1]["metrics"] == record.rounds[1].metrics
+    text = json.dumps([{k: v for k, v in c.items() if k != "environment"} for c in found])
+    assert str(grid) not in text
+    assert set(found[0]["environment"]["began"]) >= {"versions", "threads", "host", "device"}
+
+
+def test_the_same_command_again_is_quick_and_changes_nothing(grid, tiny):
+    before = (grid / "gvd" / "0" / "ledger.sqlite").read_bytes()
+    versionspace("run", tiny, "--methods", "gvd,random", "--seeds", "0,1", "--out", grid, "--set", "query.size=8")
+    assert (grid / "gvd" / "0" / "ledger.sqlite").read_bytes() == before
+
+
+def test_another_config_is_refused(grid, tiny):
+    said = versionspace("run", tiny, "--methods", "gvd", "--out", grid, code=2).stderr
+    assert "query.size: 8 before, 5 now" in said
+    assert "Traceback" not in said
+
+
+def test_verify_and_backup(grid, tmp_path):
+    assert "whole: 4 campaigns" in versionspace("verify", grid).stdout
+    versionspace("backup", grid, tmp_path / "copy")
+    (tmp_path / "copy" / "gvd" / "0" / "votes" / "round-0001.npz").write_bytes(b"")
+    said = versionspace("verify", tmp_path / "copy", code=1).stdout
+    assert "round-0001.npz" in said
+    assert "1 of 4" in said
+    assert "something in it" in versionspace("backup", grid, tmp_path / "copy", code=2).stderr
+
+
+def test_resume_of_a_finished_run_is_done(grid):
+    versionspace("resume", grid)
+    assert "no folder" in versionspace("resume", grid / "nowhere", code=2).stderr
+
+
+def test_labels_as_csv_and_lines_and_folders(grid, tmp_path):
+    record = read(grid / "gvd" / "0")
+    versionspace("export", grid / "gvd" / "0", "--labels", "csv", "--out", tmp_path / "l.csv")
+    rows = list(csv.DictReader((tmp_path / "l.csv").read_text().splitlines()))
+    assert {int(r["id"]): r["class"] for r in rows} == record.state.given()
+    versionspace("export", grid / "gvd" / "0", "--labels", "jsonl", "--out", tmp_path / "l.jsonl")
+    lines = [json.loads(line) for line in (tmp_path / "l.jsonl").read_text().splitlines()]
+    assert [line["id"] for line in lines] == [int(r["id"]) for r in rows]
+    versionspace("export", grid / "gvd" / "0", "--labels", "imagefolder", "--out", tmp_path / "images")
+    digits = data.load("digits")
+    for image, name in record.state.given().items():
+        pixels = np.asarray(Image.open(tmp_path / "images" / name / f"{image}.png"))
+        assert (pixels == digits.train.take([image]).images[0, ..., 0]).all()
+    assert "something in it" in versionspace(
+        "export", grid / "gvd" / "0", "--labels", "imagefolder", "--out", tmp_path / "images", code=2
+    ).stderr  # fmt: skip
+
+
+def test_models_out(grid, tmp_path):
+    import onnxruntime
+
+    record = read(grid / "gvd" / "0")
+    images = data.load("digits").train.take(record.split()["test"]).images
+    versionspace("export", grid / "gvd" / "0", "--model", "safetensors", "--out", tmp_path / "model")
+    ensemble = Ensemble.load(tmp_path / "model")
+    assert (ensemble.votes(images) == record.votes(record.measured()[-1].number)).all()
+    assert json.loads((tmp_path / "model" / "model.json").read_text())["classes"] == list(record.classes)
+    versionspace("export", grid / "gvd" / "0", "--model", "safetensors", "--member", "1", "--out", tmp_path / "one")
+    np.testing.assert_allclose(
+        Ensemble.load(tmp_path / "one").predict_proba(images)[0], ensemble.predict_proba(images)[1], atol=1e-6
+    )
+    said = versionspace("export", grid / "gvd" / "0", "--model", "onnx", "--out", tmp_path / "m.onnx").stdout
+    assert "of torch's" in said
+    session = onnxruntime.InferenceSession(str(tmp_path / "m.onnx"))
+    np.testing.assert_allclose(
+        session.run(None, {"images": images})[0], ensemble.predict_proba(images).mean(axis=0), atol=1e-5
+    )
+    versionspace("export", grid / "gvd" / "0", "--model", "onnx", "--member", "2", "--out", tmp_path / "m2.onnx")
+    session = onnxruntime.InferenceSession(str(tmp_path / "m2.onnx"))
+    np.testing.assert_allclose(
+        session.run(None, {"images": images[:1]})[0], ensemble.predict_proba(images[:1])[2], atol=1e-5
+    )
+    assert session.get_modelmeta().custom_metadata_map["classes"].split("\n") == list(record.classes)
+    assert "0 to 2" in versionspace("export", grid / "gvd" / "0", "--model", "onnx", "--member", "7", code=2).stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("export {grid} --labels csv", "a grid of 4"), ("export {grid}/gvd/0", "one of them, got neither"),
+        ("export {grid}/gvd/0 --labels csv --model onnx", "got both"),
+        ("export {grid}/gvd/0 --labels xls", "csv, jsonl"),
+        ("run nothing.toml", "preset"),
+        ("run demo --seeds 3-x", "0-3"), ("run demo --methods gdv", "Did you mean 'gvd'"),
+        ("run demo --set budget.totle=3", "budget.total"), ("run demo --set stop.when=flot(1)", "flat"),
+        ("status nowhere", "versionspace run"),
+        ("plan smal/mnist", "small/mnist"), ("presets smal/mnist", "small/mnist"),
+        ("run demo --set data.name=nowhere --out {tmp}/x", "digits"),
+    ],
+)  # fmt: skip
+def test_mistakes_are_sentences(words, said, grid, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["versionspace", *shlex.split(words.format(grid=grid, tmp=tmp_path))])
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit) as end:
+        main()
+    assert end.value.code in (1, 2)
+    heard = " ".join(capsys.readouterr().err.split())
+    assert said in heard
+    assert "Traceback" not in heard
+
+
+def test_plan_says_what_it_would_take():
+    said = versionspace("plan", "demo", "--methods", "gvd,dfal", "--seeds", "0").stdout
+    assert re.search(r"campaigns\s+2, each 7 rounds", said)
+    for word in ("time", "memory", "disk", "dfal"):
+        assert word in said
+
+
+def test_presets_are_listed_and_shown():
+    assert "small/mnist" in versionspace("presets").stdout
+    assert "[budget]" in versionspace("presets", "demo").stdout
+
+
+COMMANDS = ("run", "status", "resume", "verify", "backup", "export", "plan", "presets")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_has_an_example(command):
+    said = CliRunner().invoke(app, [command, "--help"], env={"COLUMNS": "200", "TERM": "dumb"})
+    assert said.exit_code == 0
+    assert f"Example: versionspace {command}" in said.stdout
+
+
+def test_shell_completion_is_there():
+    assert "--install-completion" in CliRunner().invoke(app, ["--help"], env={"COLUMNS": "200"}).stdout
+
+
+def test_seeds():
+    assert read_seeds("0-2, 5") == [0, 1, 2, 5]
+    for wrong in ("", "a", "1-", "3-1"):
+        with pytest.raises(InputError, match="0-3"):
+            read_seeds(wrong)

@@ -1,0 +1,128 @@
+"""Configs: what enters is checked, what is wrong is said, what comes out reads back."""
+
+import tomllib
+
+import pytest
+
+from versionspace.config import PRESETS, differences, preset_text, read, read_text, written
+from versionspace.data import SIZES
+from versionspace.ensemble import TRAININGS
+from versionspace.errors import InputError
+
+LEAST = "[data]\nname = 'digits'\n[budget]\ntotal = 50\n"
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_presets_read_and_round_trip(preset):
+    config = read(preset)
+    assert config.preset == preset
+    assert read_text(written(config)) == config
+    assert preset_text(preset).startswith("# ")
+
+
+PAPER = {  # the paper's table "Settings": pool/val/test, members, init/query/total, runs
+    "mnist": (45000, 5000, 10000, "conv2", 20, 10, 5, 400, 4),
+    "fashion-mnist": (55000, 5000, 10000, "conv3", 20, 10, 10, 1000, 4),
+    "svhn": (40000, 5000, 15000, "conv6", 20, 100, 20, 3000, 4),
+    "stl10": (4000, 1000, 8000, "resnet18", 20, 100, 40, 2580, 3),
+}
+
+
+@pytest.mark.parametrize("name", PAPER)
+def test_paper_presets_are_the_papers_settings(name):
+    config = read(f"paper/{name}")
+    data = config.data
+    found = (data.pool, data.validation, data.test, config.ensemble.net, config.ensemble.members, data.initial,
+             config.query.size, config.budget.total, len(config.grid.seeds))  # fmt: skip
+    assert found == PAPER[name]
+    assert config.training_for(True) == TRAININGS[name]
+    assert config.grid.methods == ("random", "vr", "ge", "bald", "coreset", "dfal", "pwd", "gvd", "m2-pwd")
+    assert (data.pool, data.validation, data.test, data.initial) == (
+        SIZES[name].pool, SIZES[name].validation, SIZES[name].test, SIZES[name].initial
+    )  # fmt: skip
+    assert config.budget.audit == 0
+    assert config.stop.when == ""
+    assert (config.budget.total - data.initial) % config.query.size == 0
+
+
+@pytest.mark.parametrize("name", PAPER)
+def test_small_presets_keep_the_papers_protocol(name):
+    small, paper = read(f"small/{name}"), read(f"paper/{name}")
+    assert small.ensemble.net == paper.ensemble.net
+    assert small.data.pool < paper.data.pool
+    assert small.budget.total < paper.budget.total
+    assert "versionspace run" in preset_text(f"small/{name}")
+    assert (small.budget.total - small.data.initial) % small.query.size == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("budget", "TOML"),
+        (LEAST + "[quary]\nsize = 3\n", "Did you mean query"),
+        (LEAST + "[query]\nsizes = 3\n", "Did you mean query.size?"),
+        (LEAST + "[query]\nmethod = 'gdv'\n", "gvd"),
+        (LEAST + "[query]\nsize = 0\n", "greater than or equal to 1, got 0"),
+        (LEAST + "[query]\nsize = '5'\n", "query.size"),
+        (LEAST + "[training]\nepoks = 3\n", "epochs"),
+        (LEAST + "[training]\nrate = -1.0\n", "positive"),
+        (LEAST + "[ensemble]\nnet = 'conv9'\n", "conv6"),
+        ("[data]\nname = 'digits'\n", "a value for budget"),
+        ("[data]\nname = 'digits'\ninitial = 60\n[budget]\ntotal = 50\n", "must hold"),
+        ("[data]\nname = 'digits'\n[budget]\ntotal = 50\naudit = 50\n", "must leave labels"),
+        ("[data]\nname = 'x'\nclasses = ['a', 'a']\n[budget]\ntotal = 50\n", "distinct"),
+        (LEAST + "[oracle]\nnoise = 1.5\n", "less than or equal to 1"),
+        (LEAST + "[grid]\nseeds = [-1]\n", "at least 0"),
+    ],
+)
+def test_what_is_wrong_is_said(text, said):
+    with pytest.raises(InputError) as error:
+        read_text(text, "mine.toml")
+    assert "mine.toml" in str(error.value)
+    assert said in str(error.value)
+
+
+def test_changes_are_made_on_the_way():
+    config = read("demo", ["budget.total=200", "data.name=digits", "training.epochs = 7", "stop.when=flat(2, 0.1)"])
+    assert config.budget.total == 200
+    assert config.training_for(True).epochs == 7
+    assert config.stop.when == "flat(2, 0.1)"
+
+
+@pytest.mark.parametrize("change", ["budget", "=3", "budget.=3", "preset.x=1"])
+def test_changes_that_make_no_sense_are_refused(change):
+    with pytest.raises(InputError, match="section.key=value"):
+        read("demo", [change])
+
+
+def test_files_are_read_and_missing_ones_named(tmp_path):
+    (tmp_path / "mine.toml").write_text(LEAST)
+    assert read(tmp_path / "mine.toml").budget.total == 50
+    with pytest.raises(InputError, match="small/mnist"):
+        read("smal/mnist")
+    with pytest.raises(InputError, match="which is a folder"):
+        read(tmp_path)
+    (tmp_path / "latin.toml").write_bytes(b"name = '\xe9'")
+    with pytest.raises(InputError, match="can be read"):
+        read(tmp_path / "latin.toml")
+
+
+def test_differences_are_listed_but_not_those_that_change_no_result():
+    demo = read("demo")
+    assert differences(demo, read("demo", ["machine.threads=7", "grid.seeds=[5]"])) == []
+    assert differences(demo, read("demo", ["budget.total=60", "training.epochs=3"])) == [
+        "budget.total: 100 before, 60 now",
+        "training.epochs: nothing before, 3 now",
+    ]
+
+
+def test_a_campaign_of_the_grid_has_its_method_and_seed_and_no_grid():
+    one = read("demo", ["query.vote=hard"]).campaign("ge", 4)
+    assert (one.query.method, one.seed, one.grid.methods) == ("ge", 4, ())
+    assert one.query.vote == "soft"  # of no meaning to ge
+
+
+def test_what_is_written_is_toml_without_empty_sections():
+    text = written(read("demo"))
+    assert "null" not in text
+    assert tomllib.loads(text)["data"]["pool"] == 1000

@@ -1,0 +1,180 @@
+"""Files that appear whole or not at all; full disks, read-only folders, copies."""
+
+import os
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+
+from campaign.tiny import config
+from versionspace.campaign import Campaign
+from versionspace.store import StoreError, backup, campaigns, read, verify
+from versionspace.store.folder import Folder, read_arrays, write, write_arrays, write_folder
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("runs") / "gvd" / "0"
+    with Campaign.create(folder, config()) as campaign:
+        campaign.run()
+    return folder
+
+
+@pytest.fixture
+def copied(finished, tmp_path):
+    return shutil.copytree(finished, tmp_path / "copy")
+
+
+def mounted(path, *options):
+    """A small or read-only disk of its own; skips, loudly, where the system does not let us mount one."""
+    path.mkdir(exist_ok=True)
+    done = subprocess.run(["mount", *options, str(path)], capture_output=True, text=True, check=False)
+    if done.returncode:
+        pytest.skip(f"NOT TESTED, since mounting is not allowed here: {done.stderr.strip()}")
+    return path
+
+
+@pytest.fixture
+def unmount():
+    mounts = []
+    yield mounts.append
+    for path in mounts:
+        subprocess.run(["umount", "-l", str(path)], check=False)
+
+
+def test_arrays_are_the_same_bytes_for_the_same_numbers(tmp_path):
+    arrays = {"votes": np.arange(2000, dtype=np.uint8).reshape(4, 500), "ids": np.array(["ab", "cd"])}
+    first, second = write_arrays(tmp_path / "a.npz", arrays), write_arrays(tmp_path / "b.npz", arrays)
+    assert first == second
+    found = read_arrays(tmp_path / "a.npz")
+    assert (found["votes"] == arrays["votes"]).all()
+    assert found["ids"].tolist() == ["ab", "cd"]
+    assert (tmp_path / "a.npz").stat().st_size < 2000
+
+
+def test_a_write_that_fails_leaves_what_was_there(tmp_path, monkeypatch):
+    write(tmp_path / "x", b"before")
+    monkeypatch.setattr(os, "fsync", lambda _: (_ for _ in ()).throw(OSError(28, "No space left on device")))
+    with pytest.raises(StoreError, match="room on the disk"):
+        write(tmp_path / "x", b"after")
+    assert (tmp_path / "x").read_bytes() == b"before"
+    assert [p.name for p in tmp_path.iterdir()] == ["x"]
+
+
+def test_a_folder_that_fails_does_not_appear(tmp_path):
+    def fill(folder):
+        folder.mkdir()
+        (folder / "half").write_text("half")
+        raise RuntimeError("killed")
+
+    with pytest.raises(RuntimeError):
+        write_folder(tmp_path / "weights", fill)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_layout_is_as_documented(finished):
+    found = sorted(p.relative_to(finished).as_posix() for p in finished.rglob("*") if p.is_file())
+    rounds = [f"votes/round-{r:04d}.npz" for r in range(1, 5)]
+    weights = [f"weights/round-{r:04d}/{name}" for r in (1, 4) for name in ("ensemble.json", "weights.safetensors")]
+    assert found == sorted(["campaign.toml", "ledger.sqlite", "lock", "split.npz", *rounds, *weights])
+
+
+def test_no_pickle_anywhere(finished):
+    for path in finished.rglob("*.npz"):
+        for array in np.load(path, allow_pickle=False).values():
+            assert array.dtype != object
+
+
+def test_verify_finds_each_kind_of_damage(copied):
+    folder = Folder(copied)
+    assert verify(copied) == {copied: []}
+    good = folder.votes(2).read_bytes()
+    folder.votes(2).write_bytes(good[:-1])
+    assert verify(copied)[copied] == ["votes/round-0002.npz is not what was written"]
+    folder.votes(2).unlink()
+    assert "round-0002.npz is missing" in verify(copied)[copied][0]
+    folder.votes(2).write_bytes(good)
+    (folder.weights(4) / "weights.safetensors").unlink()
+    assert "weights.safetensors is missing" in verify(copied)[copied][0]
+    folder.split.write_bytes(b"")
+    assert any("split.npz" in problem for problem in verify(copied)[copied])
+    folder.config.write_text(folder.config.read_text().replace('method = "gvd"', 'method = "ge"'))
+    assert any("another method" in problem for problem in verify(copied)[copied])
+    folder.ledger.write_bytes(b"not a database at all, " * 100)
+    assert verify(copied)[copied]
+
+
+def test_a_backup_of_a_live_campaign_is_whole_and_goes_on_alike(tmp_path):
+    with Campaign.create(tmp_path / "live", config()) as campaign:
+        oracle = campaign.oracle()
+        for proposal in campaign:
+            campaign.accept(oracle.answer(proposal.ids), who="simulated")
+            if proposal.round == 1:
+                backup(tmp_path / "live", tmp_path / "copy")
+    assert verify(tmp_path / "copy") == {tmp_path / "copy": []}
+    assert not (tmp_path / "copy" / "lock").exists()
+    with Campaign.open(tmp_path / "copy") as campaign:
+        campaign.run()
+    assert read(tmp_path / "copy").rounds[-1].metrics == read(tmp_path / "live").rounds[-1].metrics
+
+
+def test_a_backup_never_writes_over_anything(finished, tmp_path):
+    (tmp_path / "there").mkdir()
+    (tmp_path / "there" / "mine").write_text("mine")
+    with pytest.raises(StoreError, match="something in it"):
+        backup(finished, tmp_path / "there")
+    backup(finished.parent.parent, tmp_path / "grid")
+    assert [f.path.name for f in campaigns(tmp_path / "grid")] == ["0"]
+
+
+def test_reading_works_on_a_read_only_disk(copied, tmp_path, unmount):
+    before = read(copied)
+    disk = mounted(tmp_path / "disk", "--bind", str(copied))
+    unmount(disk)
+    subprocess.run(["mount", "-o", "remount,bind,ro", str(disk)], check=True)
+    assert read(disk).rounds == before.rounds
+    assert verify(disk) == {disk: []}
+    with pytest.raises(StoreError, match="can only be read"):
+        Campaign.open(disk)
+
+
+def test_a_copy_made_while_it_was_written_to_is_read_whole(tmp_path, unmount):
+    with Campaign.create(tmp_path / "live", config()) as campaign:
+        campaign.accept(campaign.oracle().answer(campaign.propose().ids))
+        shutil.copytree(tmp_path / "live", tmp_path / "copy")  # as a plain cp would, with what the WAL holds
+    (tmp_path / "copy" / "ledger.sqlite-shm").unlink()
+    assert (tmp_path / "copy" / "ledger.sqlite-wal").stat().st_size > 0
+    disk = mounted(tmp_path / "disk", "--bind", str(tmp_path / "copy"))
+    unmount(disk)
+    subprocess.run(["mount", "-o", "remount,bind,ro", str(disk)], check=True)
+    assert read(disk).spent == 10
+
+
+def test_a_full_disk_is_a_sentence_and_the_campaign_goes_on_when_there_is_room(tmp_path, unmount):
+    disk = mounted(tmp_path / "disk", "-t", "tmpfs", "-o", "size=400k", "tmpfs")
+    unmount(disk)
+    with pytest.raises(StoreError, match="Make room"), Campaign.create(disk / "c", config()) as campaign:
+        campaign.run()
+    assert verify(disk / "c") == {disk / "c": []}
+    before = read(disk / "c").spent
+    assert 0 < before < 25
+    subprocess.run(["mount", "-o", "remount,size=50m", str(disk)], check=True)
+    with Campaign.open(disk / "c") as campaign:
+        campaign.run()
+    with Campaign.create(tmp_path / "plain", config()) as campaign:
+        campaign.run()
+    assert [r.metrics for r in read(disk / "c").rounds] == [r.metrics for r in read(tmp_path / "plain").rounds]
+
+
+def test_half_written_files_of_a_killed_process_are_cleared_away(copied):
+    (copied / ".split.npz.new").write_bytes(b"half")
+    (copied / "weights" / ".round-0003.new").mkdir()
+    Folder(copied).clean()
+    assert not list(copied.rglob(".*"))
+
+
+def test_a_folder_that_is_no_campaign_is_a_sentence(tmp_path):
+    for way in (campaigns, verify, read):
+        with pytest.raises(StoreError, match="versionspace run"):
+            way(tmp_path)

@@ -1,0 +1,134 @@
+"""The ledger: appended to, never changed, durable, read while written."""
+
+import sqlite3
+import subprocess
+import sys
+
+import pytest
+
+from versionspace.store import Event, Ledger, Lock, LockedError, StoreError
+from versionspace.store import ledger as ledgers
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "ledger.sqlite"
+
+
+def labels(ids):
+    return [Event("answered", 1, {"id": i, "class": "cat", "part": 0, "rank": 0}, who="anna") for i in ids]
+
+
+def test_events_come_back_as_they_went_in(path):
+    with Ledger.open(path) as ledger:
+        ledger.append(labels([7, "é", 2**60]))
+        ledger.append([Event("measured", 2, {"x": 0.1 + 0.2, "none": None}, environment={"seconds": {"fit": 1.5}})])
+        found = ledger.events()
+    assert [e.body.get("id") for e in found[:3]] == [7, "é", 2**60]
+    assert found[3].body == {"x": 0.30000000000000004, "none": None}
+    assert found[3].environment == {"seconds": {"fit": 1.5}}
+    assert [e.number for e in found] == [1, 2, 3, 4]
+    assert found[0].who == "anna"
+    assert all(e.at > 1e9 for e in found)
+
+
+def test_wal_and_full_sync(path):
+    with Ledger.open(path) as ledger:
+        assert ledger._connection.execute("PRAGMA journal_mode").fetchone()[0] == "wal"
+        assert ledger._connection.execute("PRAGMA synchronous").fetchone()[0] == 2
+
+
+def test_events_are_neither_changed_nor_deleted(path):
+    with Ledger.open(path) as ledger:
+        ledger.append(labels([1]))
+        for statement in ("UPDATE events SET who = 'eve'", "DELETE FROM events"):
+            with pytest.raises(sqlite3.IntegrityError, match="never"):
+                ledger._connection.execute(statement)
+
+
+def test_the_same_uid_twice_is_one_event(path):
+    event = Event("answered", 1, {"id": 1, "class": "cat", "part": 0, "rank": 0}, uid="u1")
+    with Ledger.open(path) as ledger:
+        assert ledger.append([event]) == ledger.append([event, *labels([2])])[:1]
+        assert len(ledger.events()) == 2
+
+
+def test_all_or_none(path):
+    with Ledger.open(path) as ledger:
+        with pytest.raises(ValueError, match="not JSON compliant"):
+            ledger.append([*labels([1]), Event("measured", 1, {"x": float("nan")})])
+        assert ledger.events() == []
+        ledger.append(labels([2]))
+        assert len(ledger.events()) == 1
+
+
+def test_a_reader_sees_what_is_committed_while_a_writer_writes(path):
+    with Ledger.open(path) as writer:
+        writer.append(labels([1]))
+        with Ledger.view(path) as reader:
+            assert len(reader.events()) == 1
+            writer.append(labels([2]))
+            assert len(reader.events()) == 2
+            assert [e.number for e in reader.events(after=1)] == [2]
+
+
+def test_a_reader_cannot_write(path):
+    Ledger.open(path).close()
+    with Ledger.view(path) as reader, pytest.raises(StoreError):
+        reader.append(labels([1]))
+
+
+def test_a_changed_event_is_found(path):
+    with Ledger.open(path) as ledger:
+        ledger.append(labels([1, 2, 3]))
+        assert ledger.damage() == []
+    raw = sqlite3.connect(path)
+    raw.execute("DROP TRIGGER never_changed")
+    raw.execute("UPDATE events SET body = replace(body, 'cat', 'dog') WHERE number = 2")
+    raw.commit()
+    raw.close()
+    with Ledger.view(path) as ledger:
+        assert ledger.damage() == ["event 2 (answered) was changed after it was written"]
+
+
+def test_a_damaged_file_is_a_sentence(path):
+    with Ledger.open(path) as ledger:
+        ledger.append(labels(range(200)))
+    content = bytearray(path.read_bytes())
+    content[100:8000] = b"x" * 7900
+    path.write_bytes(content)
+    with pytest.raises(StoreError, match="verify"), Ledger.view(path) as ledger:
+        ledger.events()
+
+
+def test_a_newer_schema_is_refused_and_an_older_one_brought_up(path, monkeypatch):
+    with Ledger.open(path) as ledger:
+        ledger.append(labels([1]))
+    monkeypatch.setattr(ledgers, "SCHEMA", 2)
+    monkeypatch.setitem(ledgers.MIGRATIONS, 1, "ALTER TABLE events ADD COLUMN place TEXT;")
+    with Ledger.open(path) as ledger:
+        assert len(ledger.events()) == 1
+        assert ledger._connection.execute("SELECT place FROM events").fetchall() == [(None,)]
+    monkeypatch.setattr(ledgers, "SCHEMA", 1)
+    for way in (Ledger.open, Ledger.view):
+        with pytest.raises(StoreError, match="upgrade"):
+            way(path)
+
+
+def test_a_lock_is_refused_while_held_and_gone_with_its_holder(tmp_path):
+    code = f"""
+import sys, time
+from pathlib import Path
+from versionspace.store.lock import Lock
+Lock(Path({str(tmp_path)!r})).take(); print("held", flush=True); time.sleep(60)
+"""
+    holder = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    try:
+        assert holder.stdout.readline() == "held\n"
+        with pytest.raises(LockedError, match=f"process {holder.pid} is working on"):
+            Lock(tmp_path).take()
+    finally:
+        holder.kill()
+        holder.communicate()
+    with Lock(tmp_path):
+        pass
