@@ -1,4 +1,4 @@
-# make demo   which digits to label next, from real classifiers' predictions (about two minutes the first time)
+# make demo   three methods label handwritten digits, and a report about it (two minutes, and set-up the first time)
 # make test   every test
 # make check  lint, format, types and import contracts
 # make bench  every speed claim, as ratios measured in one run
@@ -15,15 +15,16 @@ QUIET := OMP_WAIT_POLICY=PASSIVE GOMP_SPINCOUNT=0
 setup: .venv/installed
 
 .venv/installed: $(SOURCES)
-	tools/setup dev,demo
+	tools/setup dev
 	@touch $@
 
 .venv/installed-bench: .venv/installed
-	tools/setup dev,demo,bench
+	tools/setup dev,bench
 	@touch $@
 
 demo: setup
-	$(BIN)/python examples/digits.py
+	$(QUIET) $(BIN)/versionspace run demo --out runs/demo
+	$(BIN)/versionspace report runs/demo --out runs/demo-report
 
 test: setup
 	$(QUIET) $(BIN)/python -m pytest

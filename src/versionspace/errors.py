@@ -4,11 +4,14 @@
     ├── TrainingError                      a member's loss is not finite, or memory ran out
     └── ExplainedError                     says what was expected, what arrived and what to do
         ├── InputError (also a ValueError)     what was given cannot be used
-        └── DataError                          a dataset or a folder of images (versionspace.data.errors)
-            ├── ChecksumError                      a file is not the published one
-            ├── FormatError                        a file is not in its format, or cut short
-            ├── SourceError                        no source could give the dataset
-            └── MissingPackageError                a reader needs a package that is not installed
+        ├── DataError                          a dataset or a folder of images (versionspace.data.errors)
+        │   ├── ChecksumError                      a file is not the published one
+        │   ├── FormatError                        a file is not in its format, or cut short
+        │   ├── SourceError                        no source could give the dataset
+        │   └── MissingPackageError                a reader needs a package that is not installed
+        ├── StoreError                         a campaign's folder cannot be read or written (versionspace.store.errors)
+        │   └── LockedError                        another process has it
+        └── ReportError                        a report cannot be made there (versionspace.report.errors)
 
 A message says what was expected, what arrived and what to do next.
 """

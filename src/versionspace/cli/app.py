@@ -13,6 +13,7 @@ from versionspace.cli.data import data
 from versionspace.cli.exporting import export
 from versionspace.cli.methods import methods
 from versionspace.cli.planning import plan
+from versionspace.cli.report import report
 from versionspace.cli.status import status
 from versionspace.cli.words import INTERRUPTED, REFUSED
 from versionspace.errors import VersionspaceError
@@ -25,6 +26,7 @@ app = typer.Typer(
 app.command()(running.run)
 app.command()(plan)
 app.command()(status)
+app.command()(report)
 app.command()(running.resume)
 app.command()(keeping.verify)
 app.command()(keeping.backup)
@@ -33,7 +35,8 @@ app.command()(keeping.presets)
 app.command()(methods)
 app.add_typer(data, name="data")
 
-_EXTRAS = {"pydantic": "run", "tomli_w": "run", "torch": "run", "safetensors": "run", "sklearn": "run", "scipy": "run"}
+_EXTRAS = {"pydantic": "run", "tomli_w": "run", "torch": "run", "safetensors": "run", "sklearn": "run", "scipy": "run",
+           "matplotlib": "report", "jinja2": "report"}  # fmt: skip
 """Which extra brings a package that a command found missing."""
 
 

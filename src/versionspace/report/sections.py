@@ -1,0 +1,128 @@
+"""From groups of runs to the sections of a report."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from versionspace.query.methods import METHODS
+from versionspace.report.blocks import Column, Part, Report, Section, Table, Value
+from versionspace.report.compared import compare
+from versionspace.report.draw.look import label
+from versionspace.report.groups import Group, grouped
+from versionspace.report.options import Options
+from versionspace.report.parts.across import across
+from versionspace.report.parts.asked import asked
+from versionspace.report.parts.comparison import comparison
+from versionspace.report.parts.curves import curves
+from versionspace.report.parts.embedded import embedded
+from versionspace.report.parts.ending import ending, measures
+from versionspace.report.parts.results import Judged, results
+from versionspace.report.parts.savings import savings
+from versionspace.report.parts.timing import timing
+from versionspace.report.runs import Found
+
+ENOUGH_FIT = 0.99
+"""Below this mean share of labels given back, no version space is being sampled."""
+_METRICS = (
+    "images", "pwd", "gvd", "gvd_hard", "agreement", "accuracy", "accuracy_deviation", "vote_accuracy",
+    "wrong_agreement", "gibbs_distance", "vote_distance",
+)  # fmt: skip
+
+
+def report(found: Found, options: Options) -> Report:
+    """Everything that is known about these runs."""
+    judged = [Judged(group, compare(group, options.at)) for group in grouped(found.runs)]
+    overview: list[Part] = [results(judged)]
+    if (together := across(judged)) is not None:
+        overview.append(together)
+    first = Section("overview", "Results", (), (), tuple(overview))
+    titles = [one.group.title for one in judged]
+    return Report(
+        title=", ".join(titles),
+        facts=_counted(judged),
+        notes=found.notes,
+        sections=(first, *(_section(one, options) for one in judged)),
+        summaries=tuple(table for one in judged if (table := measures(one)) is not None),
+        data=tuple(_rounds(one.group) for one in judged),
+    )
+
+
+def _section(one: Judged, options: Options) -> Section:
+    return Section(
+        name=one.group.name,
+        title=one.group.title,
+        facts=_facts(one.group),
+        notes=(*one.group.notes, *one.compared.notes, *_unfit(one.group)),
+        parts=(
+            curves(one),
+            ending(one),
+            savings(one, options),
+            comparison(one),
+            embedded(one.group, options),
+            asked(one, options),
+            timing(one),
+        ),
+    )
+
+
+def _counted(judged: Sequence[Judged]) -> tuple[tuple[str, str], ...]:
+    runs = [run for one in judged for run in one.group.runs]
+    found = {method for one in judged for method in one.group.methods}
+    ended = sum(run.finished for run in runs)
+    state = "all ended" if ended == len(runs) else f"{ended} ended, {len(runs) - ended} under way or left"
+    return (
+        ("Runs", f"{len(runs)}, {state}"),
+        ("Methods", ", ".join(label(method) for method in METHODS if method in found)),
+    )
+
+
+def _facts(group: Group) -> tuple[tuple[str, str], ...]:
+    config = group.config
+    facts = {
+        "Settings": f"preset {config.preset}" if config.preset else "of its own",
+        "Members": f"{config.ensemble.members} × {config.ensemble.net}",
+        "Labels": f"up to {config.budget.total:,}, {config.query.size} a round",
+        "Classes": f"{len(group.runs[0].record.classes)}",
+        "Methods": ", ".join(label(method) for method in group.methods),
+        "Seeds": ", ".join(map(str, group.seeds)),
+    }
+    if config.oracle.noise or config.oracle.abstain:
+        facts["Oracle"] = (
+            f"wrong on {100 * config.oracle.noise:g}%, silent on {100 * config.oracle.abstain:g}% of images"
+        )
+    if config.oracle.kind == "person":
+        facts["Oracle"] = "a person"
+    return tuple(facts.items())
+
+
+def _unfit(group: Group) -> list[str]:
+    low = {run.name: float(np.nanmin(fit)) for run in group.runs if not np.isnan(fit := run.overall("fit")).all()}
+    bad = {name: value for name, value in low.items() if value < ENOUGH_FIT}
+    if not bad:
+        return []
+    worst = min(bad, key=lambda name: bad[name])
+    return [
+        f"In {len(bad)} of {len(group.runs)} runs the members at some round gave back fewer than "
+        f"{100 * ENOUGH_FIT:.0f}% of "
+        f"their labels (least: {100 * bad[worst]:.1f}%, {worst}). There no version space was sampled, and its "
+        "measures mean "
+        "less."
+    ]
+
+
+def _rounds(group: Group) -> Table:
+    """Every number of every round, for whoever wants to draw it otherwise; in shares, as it was measured."""
+    sets = ("test", "pool", "validation", "reference")
+    wanted = [(where, what) for where in sets for what in _METRICS]
+    series = {run.name: {key: run.series(*key) for key in wanted} for run in group.runs}
+    kept = [key for key in wanted if any(not np.isnan(found[key]).all() for found in series.values())]
+    overall = ("fit", "consistent", "epochs", "diameter", "kappa")
+    rows: list[tuple[Value, ...]] = []
+    for run in group.runs:
+        more = {name: run.overall(name) for name in overall}
+        for i, round_ in enumerate(run.rounds):
+            numbers = [*(more[name][i] for name in overall), *(series[run.name][key][i] for key in kept)]
+            cells = [None if np.isnan(number) else float(number) for number in numbers]
+            rows.append((run.method, run.seed, round_.number, round_.labels, *cells))
+    names = ("method", "seed", "round", "labels", *overall, *(f"{where} {what}" for where, what in kept))
+    return Table(f"{group.name}-rounds", "", tuple(Column(name) for name in names), tuple(rows))

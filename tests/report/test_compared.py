@@ -1,0 +1,131 @@
+"""Which runs stand in one table, and at which label counts."""
+
+import numpy as np
+import pytest
+
+from report.made_up import campaign, grid
+from versionspace.report.compared import common, compare
+from versionspace.report.errors import ReportError
+from versionspace.report.groups import grouped
+from versionspace.report.runs import find
+from versionspace.store import StoreError
+
+
+def groups(*folders):
+    return grouped(find(folders).runs)
+
+
+def test_a_grid_is_one_group_in_the_papers_order(tmp_path):
+    grid(tmp_path, methods=("gvd", "entropy", "random"), seeds=(1, 0), total=20)
+    (group,) = groups(tmp_path)
+    assert group.methods == ("random", "gvd", "entropy")
+    assert [run.name for run in group.runs[:2]] == ["random/0", "random/1"]
+
+
+def test_other_data_and_other_settings_are_never_mixed(tmp_path):
+    campaign(tmp_path / "a", total=20)
+    campaign(tmp_path / "b", "random", total=20, size=5)
+    campaign(tmp_path / "c", "ge", total=20, data="mnist")
+    found = groups(tmp_path / "a", tmp_path / "b", tmp_path / "c")
+    assert sorted(group.title for group in found) == ["MNIST", "digits (size 10)", "digits (size 5)"]
+    assert len({group.name for group in found}) == 3
+
+
+def test_what_changes_no_result_splits_no_group(tmp_path):
+    campaign(tmp_path / "a", total=20, changes=["machine.threads=1", "keep=none"])
+    campaign(tmp_path / "b", "random", total=20, changes=["measure.pool=false"])
+    assert len(groups(tmp_path / "a", tmp_path / "b")) == 1
+
+
+def test_a_vote_splits_a_group_only_where_a_method_has_both(tmp_path):
+    campaign(tmp_path / "random", "random", total=20)
+    campaign(tmp_path / "hard", "gvd", total=20, changes=["query.vote=hard"])
+    assert len(groups(tmp_path / "random", tmp_path / "hard")) == 1
+    campaign(tmp_path / "soft", "gvd", total=20)
+    found = groups(tmp_path / "random", tmp_path / "hard", tmp_path / "soft")
+    assert [group.methods for group in found] == [("random", "gvd")] * 2
+    assert {group.runs[1].record.config.query.vote for group in found} == {"soft", "hard"}
+
+
+def test_the_same_folder_twice_is_one_run_and_a_repeat_is_said(tmp_path):
+    campaign(tmp_path / "a", total=40, reach=20, ended=False)
+    assert len(groups(tmp_path / "a", tmp_path / "a")[0].runs) == 1
+    campaign(tmp_path / "b", total=40)
+    (group,) = groups(tmp_path / "a", tmp_path / "b")
+    assert [int(run.labels[-1]) for run in group.runs] == [40]
+    assert "gvd/0 is there twice" in group.notes[0]
+
+
+def test_unfinished_runs_are_compared_where_all_are(tmp_path):
+    campaign(tmp_path / "a", "random", total=60)
+    campaign(tmp_path / "b", "gvd", total=60, reach=30, ended=False)
+    found = compare(groups(tmp_path / "a", tmp_path / "b")[0])
+    assert found.labels.tolist() == [10, 20, 30]
+    assert "compared at 30" in " ".join(found.notes)
+    assert "Not ended: gvd/0" in " ".join(found.notes)
+
+
+def test_once_every_method_has_a_run_that_ended_the_others_wait(tmp_path):
+    campaign(tmp_path / "a", "random", total=60)
+    campaign(tmp_path / "b", "gvd", total=60)
+    campaign(tmp_path / "c", "gvd", 1, total=60, reach=20, ended=False)
+    found = compare(groups(tmp_path / "a", tmp_path / "b", tmp_path / "c")[0])
+    assert found.end == 60
+    assert found.notes == ("Not compared: gvd/1 (20 labels), which has not ended.",)
+
+
+def test_at_a_number_of_labels(tmp_path):
+    campaign(tmp_path / "a", "random", total=60)
+    campaign(tmp_path / "b", "gvd", total=60, reach=30, ended=False)
+    group = groups(tmp_path / "a", tmp_path / "b")[0]
+    assert compare(group, 20).end == 20
+    far = compare(group, 50)
+    assert (far.end, far.methods) == (50, ("random",))
+    assert "gvd/0 (30 labels)" in far.notes[0]
+    nowhere = compare(group, 1000)
+    assert not len(nowhere.labels)
+    assert "No run reached" in " ".join(nowhere.notes)
+
+
+def test_values_between_rounds_are_on_a_straight_line(tmp_path):
+    campaign(tmp_path / "a", "random", total=40)
+    campaign(tmp_path / "b", "gvd", total=40, skips=(1, 2))
+    group = groups(tmp_path / "a", tmp_path / "b")[0]
+    found = compare(group)
+    assert found.interpolated
+    assert "on a straight line" in " ".join(found.notes)
+    assert found.labels.tolist() == [10, 19, 20, 28, 30, 38, 40]
+    random, gvd = (run.series("test", "accuracy") for run in group.runs)
+    curves = found.curves("test", "accuracy")[0]
+    assert curves[0, 1] == pytest.approx(random[0] + 0.9 * (random[1] - random[0]))
+    assert curves[1, 2] == pytest.approx(gvd[1] + (gvd[2] - gvd[1]) / 9)
+
+
+def test_runs_without_a_common_count():
+    labels, interpolated = common([np.array([10, 20]), np.array([30, 40])])
+    assert not len(labels)
+    assert not interpolated
+
+
+def test_a_damaged_campaign_is_left_out_with_a_sentence(tmp_path):
+    campaign(tmp_path / "gvd" / "0", total=20)
+    campaign(tmp_path / "ge" / "0", "ge", total=20)
+    (tmp_path / "ge" / "0" / "ledger.sqlite").unlink()
+    found = find([tmp_path])
+    assert [run.name for run in found.runs] == ["gvd/0"]
+    assert "ge/0 was left out" in found.notes[0]
+    with pytest.raises(StoreError, match=r"ledger\.sqlite"):
+        find([tmp_path / "ge" / "0"])
+
+
+def test_a_campaign_without_an_ensemble_is_said(tmp_path):
+    from versionspace.store import Event, Ledger
+
+    campaign(tmp_path / "a", total=20)
+    (tmp_path / "a" / "ledger.sqlite").unlink()
+    for left in tmp_path.glob("a/ledger.sqlite-*"):
+        left.unlink()
+    with Ledger.open(tmp_path / "a" / "ledger.sqlite") as ledger:
+        ledger.append([Event("begun", body={"classes": ["a"]})])
+    with pytest.raises(ReportError, match="at least one round"):
+        find([tmp_path / "a"])

@@ -1,0 +1,375 @@
+"""From campaign folders to a page, end to end."""
+
+import csv
+import io
+import json
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from report.made_up import campaign, grid
+from versionspace.errors import InputError
+from versionspace.report import ReportError, build, make, save
+from versionspace.report.paper import PAPER
+from versionspace.report.parts.comparison import seeds_needed, sentence
+from versionspace.report.parts.savings import default_targets
+from versionspace.report.statistics import Spread, pairs
+from versionspace.store import StoreError
+
+VOID = {"meta", "br", "img", "link", "input", "hr"}
+
+
+class Page(HTMLParser):
+    """Tags, attributes, ids and text, and whether tags are closed in order."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.tags, self.ids, self.targets, self.loads, self.words = [], [], [], [], [], []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        if tag not in VOID:
+            self.open.append(tag)
+        found = dict(attrs)
+        if "id" in found:
+            self.ids.append(found["id"])
+        self.targets += [v for k, v in attrs if k in ("href", "src", "xlink:href", "data", "action")]
+        self.loads += re.findall(r"url\(([^)]*)\)", found.get("style") or "")
+
+    def handle_startendtag(self, tag, attrs):
+        self.handle_starttag(tag, attrs)
+        if tag not in VOID:
+            self.open.pop()
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.words.append(data)
+
+    @property
+    def text(self):
+        return " ".join(" ".join(self.words).split())
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    return grid(tmp_path_factory.mktemp("runs"), total=40)
+
+
+@pytest.fixture(scope="module")
+def made(runs, tmp_path_factory):
+    out = tmp_path_factory.mktemp("made") / "report"
+    make(runs, out, embed=["gvd/1"])
+    return out
+
+
+@pytest.fixture(scope="module")
+def page(made):
+    return Page((made / "index.html").read_text())
+
+
+def sentences(report):
+    """All that a report says outside its tables and figures."""
+    blocks = [b for s in report.sections for p in s.parts for b in p.blocks if isinstance(b, str)]
+    return " ".join([*report.notes, *(n for s in report.sections for n in s.notes), *blocks])
+
+
+def rows(made, name):
+    return list(csv.DictReader(io.StringIO((made / "tables" / f"{name}.csv").read_text())))
+
+
+def test_the_page_is_whole_and_loads_nothing(page, made):
+    assert page.open == []
+    text = (made / "index.html").read_text()
+    assert "http:" not in text
+    assert "https:" not in text
+    assert "@import" not in text
+    assert not {"script", "link", "iframe", "object", "img"} & set(page.tags)
+    assert all(load.startswith("#") for load in page.loads)
+    assert len(set(page.ids)) == len(page.ids)
+    assert "prefers-color-scheme: dark" in text
+    assert "@media print" in text
+
+
+def test_every_link_of_the_page_leads_somewhere(page, made):
+    for target in page.targets:
+        if target.startswith("#"):
+            assert target[1:] in page.ids
+        elif not target.startswith("data:image/png;base64,"):
+            assert (made / target).is_file()
+
+
+def test_every_part_is_there_and_says_how_to_read_it(page):
+    for title in (
+        "Accuracy and diameter at the end", "Over labels", "The end, and where the error lies",
+        "Labels needed, and saved", "Method against method", "Version spaces in the plane", "What was asked for",
+        "Time by stage",
+    ):  # fmt: skip
+        assert title in page.text
+    assert page.text.count("How to read this.") == 8
+
+
+def test_figures_are_files_of_their_own(made):
+    names = {path.stem for path in (made / "figures").glob("*.svg")}
+    assert names == {path.stem for path in (made / "figures").glob("*.png")}
+    wanted = {"accuracy", "test", "pool", "projection", "random", "error", "classes", "images", "time",
+              "embedding-random-0", "embedding-gvd-1", "accuracy-differences"}  # fmt: skip
+    assert {f"digits-{name}" for name in wanted} <= names
+    for path in (made / "figures").glob("*.svg"):
+        ElementTree.fromstring(path.read_text())
+        assert "<dc:date>" not in path.read_text()
+    for path in (made / "figures").glob("*.png"):
+        assert path.read_bytes().startswith(b"\x89PNG")
+
+
+def test_tables_are_files_in_three_formats(made):
+    found = {path.name for path in (made / "tables").iterdir()}
+    for name in ("accuracy", "diameter", "digits-end", "digits-accuracy-wins", "digits-labels-1", "digits-time"):
+        assert {f"{name}.csv", f"{name}.md", f"{name}.tex"} <= found
+
+
+def test_the_accuracy_table_is_mean_and_deviation_of_the_last_round(made, runs):
+    from versionspace.store import read
+
+    for row in rows(made, "accuracy")[2:]:
+        method = {"Random": "random", "GE": "ge", "GVD": "gvd"}[row[""]]
+        last = [read(runs / method / str(s)).measured()[-1].metrics["sets"]["test"]["accuracy"] for s in range(3)]
+        assert float(row["digits mean"]) == pytest.approx(100 * np.mean(last))
+        assert float(row["digits deviation"]) == pytest.approx(100 * np.std(last, ddof=1))
+        assert row["digits n"] == "3"
+    assert rows(made, "accuracy")[0]["digits mean"] == "40"  # labels
+
+
+def test_the_error_is_the_sum_of_its_parts(made):
+    for row in rows(made, "digits-end"):
+        split = float(row["wrong agreement mean"]) + float(row["Gibbs distance mean"])
+        assert 100 - float(row["accuracy mean"]) == pytest.approx(split)
+        vote = float(row["wrong agreement mean"]) + float(row["vote distance mean"])
+        assert 100 - float(row["vote's accuracy mean"]) == pytest.approx(vote)
+
+
+def test_the_best_is_bold_and_groups_are_ruled(made):
+    text = (made / "tables" / "accuracy.tex").read_text()
+    assert re.search(r"^GVD & \\textbf\{", text, re.MULTILINE)
+    assert text.count("\\hdashline\n") == 3
+    assert "**" not in next(line for line in (made / "tables/accuracy.md").read_text().splitlines() if "Random" in line)
+
+
+def test_what_so_few_seeds_could_reach_is_said(page):
+    assert "with at most 3 pairs that differ, the smallest p that could be reached is 0.25" in page.text
+    assert "after Holm's correction for 3 comparisons, 0.75" in page.text
+    assert "no difference could be significant at 5% here, however large: that takes 7 seeds or more" in page.text
+    assert "Bootstrap intervals are given from 8 seeds on" in page.text
+
+
+def test_every_pair_has_its_smallest_p_beside_it(made):
+    found = rows(made, "digits-accuracy-pairs")
+    assert len(found) == 3
+    assert {row["smallest p possible"] for row in found} == {"0.25"}
+    assert all(float(row["p, Wilcoxon"]) >= 0.25 for row in found)
+
+
+def test_significance_is_claimed_only_where_it_is():
+    draw = np.random.default_rng(0)
+    base = draw.random(12)
+    far = np.stack([base, base + 1 + draw.random(12) * 0.1], axis=1)
+    assert "Significantly different at 5%: Random and GVD" in sentence(pairs(far, ("random", "gvd")), "Accuracy")
+    near = np.stack([base, base + draw.normal(size=12) * 0.1], axis=1)
+    assert "No difference is significant" in sentence(pairs(near, ("random", "gvd")), "Accuracy")
+    for comparisons in (1, 3, 36):
+        n = seeds_needed(comparisons)
+        assert comparisons * 2 / 2**n <= 0.05 < comparisons * 2 / 2 ** (n - 1)
+
+
+def test_labels_saved_are_against_random_with_the_same_seed(made):
+    found = {row["method"]: row for row in rows(made, "digits-labels-1")}
+    assert found["Random"]["seeds that reach it"] == "3 of 3"
+    assert found["Random"]["labels saved mean"] == ""
+    saved = float(found["Random"]["labels needed mean"]) - float(found["GVD"]["labels needed mean"])
+    assert float(found["GVD"]["labels saved mean"]) == pytest.approx(saved)
+    assert saved > 0
+
+
+def test_a_target_that_some_seeds_miss_has_no_mean(runs, undrawn):
+    report = build(runs, targets=[0.999], images=False)
+    (table,) = [table for table in report.tables() if table.name == "digits-labels-1"]
+    assert {row[1] for row in table.rows} == {"0 of 3"}
+    assert {row[2] for row in table.rows} == {None}
+
+
+def test_the_default_target_is_what_every_run_of_random_reached(runs):
+    from versionspace.report.compared import compare
+    from versionspace.report.groups import grouped
+    from versionspace.report.parts.results import Judged
+    from versionspace.report.runs import find
+
+    (group,) = grouped(find([runs]).runs)
+    one = Judged(group, compare(group))
+    (target,) = default_targets(one)
+    last = one.compared.final("test", "accuracy")[:, one.compared.methods.index("random")]
+    assert last.min() - 0.01 < target <= last.min()
+
+
+def test_rounds_are_there_to_be_drawn_otherwise(made):
+    found = rows(made, "digits-rounds")
+    assert len(found) == 3 * 3 * 4
+    assert {"method", "seed", "labels", "fit", "test accuracy", "pool pwd", "reference pwd"} <= set(found[0])
+
+
+def test_the_same_runs_give_the_same_bytes(runs, made, tmp_path):
+    code = f"from versionspace.report import make; make({str(runs)!r}, {str(tmp_path / 'again')!r}, embed=['gvd/1'])"
+    subprocess.run([sys.executable, "-c", code], check=True)
+    for path in sorted(made.rglob("*")):
+        if path.is_file():
+            assert path.read_bytes() == (tmp_path / "again" / path.relative_to(made)).read_bytes(), path.name
+
+
+def test_the_papers_figures_stand_beside_its_presets(tmp_path, undrawn):
+    runs = tmp_path / "runs"
+    changes = ["budget.total=20", "ensemble.members=4"]
+    campaign(runs / "gvd" / "0", preset="paper/mnist", changes=changes)
+    campaign(runs / "random" / "0", "random", preset="paper/mnist", changes=changes)
+    campaign(runs / "entropy" / "0", "entropy", preset="paper/mnist", changes=changes)
+    report = build(runs, images=False)
+    table = report.tables()[0]
+    assert [column.title for column in table.columns] == ["", "MNIST", "MNIST, paper"]
+    by_name = {row[0]: row for row in table.rows}
+    assert by_name["GVD"][2] == Spread(97.02, 0.06, 4)
+    assert by_name["Entropy"][2] is None
+    assert by_name["labels"][1:] == (20, 400)
+    assert by_name["GVD"][1].deviation is None
+    assert "budget.total: 400 before, 20 now" in sentences(report)
+
+
+def test_the_papers_numbers():
+    assert {name: (p.labels, p.runs) for name, p in PAPER.items()} == {
+        "mnist": (400, 4), "fashion-mnist": (1000, 4), "svhn": (3000, 4), "stl10": (2580, 3),
+    }  # fmt: skip
+    best = {name: max(p.accuracy, key=lambda m, p=p: p.accuracy[m][0]) for name, p in PAPER.items()}
+    assert best == {"mnist": "gvd", "fashion-mnist": "gvd", "svhn": "gvd", "stl10": "pwd"}
+    assert {min(p.diameter, key=lambda m, p=p: p.diameter[m][0]) for p in PAPER.values()} == {"pwd"}
+
+
+def test_several_datasets_are_sections_of_their_own(tmp_path, runs, undrawn):
+    grid(tmp_path / "two", methods=("random",), seeds=(0,), data="mnist", total=30)
+    report = build([runs, tmp_path / "two"], images=False)
+    assert [section.title for section in report.sections] == ["Results", "digits", "MNIST"]
+    assert [column.title for column in report.tables()[0].columns] == ["", "digits", "MNIST"]
+    assert "random-across-datasets" in {figure.name for figure in report.figures()}
+    assert "There is one method only" in sentences(report)
+    assert {column for _, column in report.tables()[0].bold} == {1}  # a method by itself is not the best
+
+
+def test_one_seed_has_no_deviation_and_no_interval(tmp_path, undrawn):
+    grid(tmp_path, seeds=(0,), total=20)
+    report = build(tmp_path, images=False)
+    assert all(cell.deviation is None for row in report.tables()[0].rows for cell in row if isinstance(cell, Spread))
+    (table,) = [table for table in report.tables() if table.name == "digits-accuracy-pairs"]
+    assert {row[4] for row in table.rows} == {None}
+    assert "with at most 1 pair that differs" in sentences(report)
+
+
+def test_without_random_it_says_what_is_missing(tmp_path, undrawn):
+    grid(tmp_path, methods=("ge", "gvd"), seeds=(0, 1), total=20, pool=False, seconds=False)
+    said = sentences(build(tmp_path, images=False))
+    assert "no run of random" in said
+    assert "nothing to save against" in said
+    assert "The pool was not measured" in said
+    assert "did not note their time" in said
+
+
+def test_a_persons_campaign(tmp_path):
+    ids = [f"{i * 2654435761 % 2**32:08x}" + "0" * 56 for i in range(200)]
+    campaign(
+        tmp_path / "photos", data=str(tmp_path / "gone"), classes=("<script>alert(1)</script>", "dog & $cat$"),
+        test=False, person=True, ids=ids, total=20, initial=4, size=4, audit=0,
+    )  # fmt: skip
+    path = make(tmp_path / "photos", tmp_path / "out")
+    page = Page(path.read_text())
+    assert "script" not in page.tags
+    assert "<script>alert(1)</script>" in page.text
+    assert "gone has no test set whose classes are known" in page.text
+    assert "its diameter is that on the reference images" in page.text
+    assert "cannot be embedded" not in page.text  # there is no random to embed
+    assert "is not there" in page.text  # the folder of images
+    assert (tmp_path / "out" / "figures" / "gone-person.svg").is_file()
+
+
+def test_an_audit_is_drawn_where_there_is_no_truth(tmp_path):
+    campaign(tmp_path / "a", test=True, truth=False, audit=10, total=40, initial=10)
+    report = build(tmp_path / "a", images=False, embed=["gvd"])
+    said = sentences(report)
+    assert "The classes of the test images are not known: the truth is not in the picture" in said
+    (figure,) = [figure for figure in report.figures() if figure.name.endswith("person")]
+    assert figure.inline.count("<g ") > 10
+
+
+def test_embedding_what_is_not_there(tmp_path, undrawn):
+    campaign(tmp_path / "a", total=20, test=False)
+    said = sentences(build(tmp_path / "a", images=False, embed=["gvd", "random/3"]))
+    assert "GVD, seed 0 cannot be embedded: it has no test set" in said
+    assert "There is no run random/3 here to embed" in said
+
+
+def test_members_that_do_not_fit_are_a_warning(tmp_path, undrawn):
+    campaign(tmp_path / "a", total=20, fit=0.97)
+    assert "gave back fewer than 99% of their labels (least: 97.0%, gvd/0)" in sentences(build(tmp_path / "a"))
+
+
+def test_a_folder_that_is_no_report_is_left_alone(runs, tmp_path):
+    (tmp_path / "precious.txt").write_text("mine")
+    with pytest.raises(ReportError, match="other things in it"):
+        make(runs, tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["precious.txt"]
+    with pytest.raises(ReportError, match="a folder"):
+        make(runs, tmp_path / "precious.txt")
+
+
+def test_a_report_is_made_anew_and_only_its_own_files_go(runs, tmp_path, undrawn):
+    first = build(runs, images=False)
+    out = tmp_path / "report"
+    save(first, out)
+    (out / "notes.txt").write_text("mine")
+    (out / "tables" / "old.csv").write_text("stale")
+    manifest = json.loads((out / "report.json").read_text())
+    manifest["files"] += ["tables/old.csv", "../outside.txt"]
+    (out / "report.json").write_text(json.dumps(manifest))
+    (tmp_path / "outside.txt").write_text("mine")
+    save(first, out)
+    assert (out / "notes.txt").read_text() == "mine"
+    assert (tmp_path / "outside.txt").exists()
+    assert not (out / "tables" / "old.csv").exists()
+    assert not list(out.rglob(".*.new"))
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"targets": [95.0]}, "an accuracy above 0%"),
+        ({"at": 0}, "a number of labels"),
+        ({"embed": ["gdv"]}, "METHOD or METHOD/SEED"),
+        ({"embed": ["gvd/first"]}, "METHOD or METHOD/SEED"),
+    ],
+)
+def test_what_cannot_be_done_is_a_sentence(runs, options, words):
+    with pytest.raises(InputError, match=words):
+        build(runs, **options)
+
+
+def test_a_folder_without_campaigns_is_a_sentence(tmp_path):
+    with pytest.raises(StoreError, match="a campaign's folder or a grid"):
+        build(tmp_path)
+
+
+def test_a_missing_package_is_a_sentence(runs, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.style", None)
+    with pytest.raises(ReportError, match=r"pip install 'versionspace\[report\]'"):
+        build(runs)
