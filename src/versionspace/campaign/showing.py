@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from versionspace.campaign.grid import Listener, News
+from versionspace.config import read_text
 from versionspace.store.folder import Folder
 from versionspace.store.record import Record, read
 
@@ -148,7 +149,7 @@ def accuracy_of(record: Record) -> tuple[float | None, float | None]:
 
 
 def _line(path: Path) -> Line:
-    line = Line(path)
+    line = Line(path, total=read_text(Folder(path).config.read_text(encoding="utf-8")).budget.total)
     _update(line)
     if line.state == "waiting" and Folder(path).ledger.exists() and read(path).ended:
         line.state = "done"

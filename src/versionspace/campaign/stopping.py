@@ -179,6 +179,8 @@ def parse(text: str) -> Rule | None:
         return None
     try:
         return _rule(ast.parse(text.strip(), mode="eval").body, text)
+    except InputError:
+        raise
     except (SyntaxError, TypeError, ValueError) as error:
         raise _refused(text, f"Python says: {error}.") from error
 

@@ -19,9 +19,12 @@ _RECENT = 5
 
 def summary(records: Sequence[Record]) -> Table:
     """A line a method: the mean over seeds at the end of each, with the deviation where there are several."""
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
+    table = Table(
+        title="at the end, in percent: mean ± deviation over seeds", title_justify="left", title_style="dim", box=None,
+        padding=(0, 2, 0, 0), header_style="bold",
+    )  # fmt: skip
     table.add_column("method", style="cyan", min_width=9)
-    for name in ("seeds", "labels", "accuracy %", "vote %", "diameter %", "wrong agreement %"):
+    for name in ("seeds", "labels", "accuracy", "vote", "diameter", "wrong agreement"):
         table.add_column(name, justify="right", min_width=max(len(word) for word in name.split()))
     by_method: dict[str, list[Record]] = {}
     for record in sorted(records, key=order):

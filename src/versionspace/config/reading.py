@@ -137,7 +137,8 @@ def _change(values: dict[str, Any], change: str) -> None:
 
 
 def _explained(error: ValidationError, name: str) -> InputError:
-    first = error.errors()[0]
+    found = error.errors()
+    first = next((e for e in found if e["type"] == "extra_forbidden"), found[0])  # a misspelt key is also a missing one
     where = ".".join(str(part) for part in first["loc"])
     if first["type"] == "extra_forbidden":
         near = difflib.get_close_matches(where, _keys(Config), n=1, cutoff=0.5)
