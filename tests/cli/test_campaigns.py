@@ -113,6 +113,25 @@ def test_labels_as_csv_and_lines_and_folders(grid, tmp_path):
     ).stderr  # fmt: skip
 
 
+def test_an_exported_model_classifies_new_images(grid, tmp_path):
+    record = read(grid / "gvd" / "0")
+    part = data.load("digits").train.take(record.split()["test"])
+    versionspace("export", grid / "gvd" / "0", "--model", "safetensors", "--out", tmp_path / "model")
+    (tmp_path / "new").mkdir()
+    for i in range(20):
+        Image.fromarray(part.images[i, ..., 0]).save(tmp_path / "new" / f"{i:02d}.png")
+    rows = list(csv.DictReader(versionspace("predict", tmp_path / "model", tmp_path / "new").stdout.splitlines()))
+    probs = Ensemble.load(tmp_path / "model").predict_proba(part.images[:20]).mean(axis=0)
+    assert [r["class"] for r in rows] == [record.classes[c] for c in probs.argmax(axis=1)]
+    assert [float(r["probability"]) for r in rows] == pytest.approx(probs.max(axis=1), abs=1e-4)
+    (tmp_path / "new" / "00.png").write_bytes(b"broken")
+    done = versionspace("predict", tmp_path / "model", tmp_path / "new", "--out", tmp_path / "p.csv", code=1)
+    assert "00.png" in done.stderr
+    assert len((tmp_path / "p.csv").read_text().splitlines()) == 20
+    assert "nothing there" in versionspace("predict", tmp_path / "model", tmp_path / "nowhere", code=2).stderr
+    assert "export" in versionspace("predict", tmp_path, tmp_path / "new", code=2).stderr
+
+
 def test_models_out(grid, tmp_path):
     import onnxruntime
 
@@ -178,7 +197,7 @@ def test_presets_are_listed_and_shown():
     assert "[budget]" in versionspace("presets", "demo").stdout
 
 
-COMMANDS = ("run", "status", "resume", "verify", "backup", "export", "plan", "presets")
+COMMANDS = ("run", "status", "resume", "verify", "backup", "export", "predict", "plan", "presets", "report")
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -14,6 +14,7 @@ import numpy as np
 
 from versionspace import rng
 from versionspace.campaign.coldstart import diverse, simple_features
+from versionspace.campaign.learning import training_of
 from versionspace.campaign.pictures import Pictures, cut, opened, restored
 from versionspace.campaign.placing import place
 from versionspace.campaign.rounds import Rounds, Step, proposed, quiet
@@ -295,7 +296,7 @@ def _begin(config: Config, dataset: Dataset, ledger: Ledger, threads: int | None
         "classes": list(config.data.classes or dataset.classes),
         "net": config.ensemble.net,
         "sizes": asdict(table),
-        "training": asdict(config.training_for(dataset.train.labels is not None)),
+        "training": asdict(training_of(config, dataset.train.labels is not None)),
         "dataset": {"name": config.data.name, "sha256": hashlib.sha256(encoded(checks).encode()).hexdigest()},
     }
     environment = {

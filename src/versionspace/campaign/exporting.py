@@ -170,7 +170,7 @@ def export_model(record: Record, form: str, to: Path, member: int | None = None)
 
     Gives, for ONNX, the largest difference from torch. The names of the classes go with it.
     """
-    from versionspace.campaign.rounds import loaded
+    from versionspace.campaign.learning import loaded
 
     learner = loaded(record.config, weights_of(record))
     names = tuple(record.classes)
@@ -182,20 +182,15 @@ def export_model(record: Record, form: str, to: Path, member: int | None = None)
         raise InputError("model", expected=f"one of {', '.join(MODELS)}", got=repr(form), fix="safetensors reads back.")
     _refuse_full(to)
     kept = learner if member is None else learner.only(member)
+    shape = opened(record.config).train.images.shape[1:]
 
     def fill(folder: Path) -> None:
         kept.save(folder)
         about = {
             "classes": names, "dataset": record.config.data.name, "method": record.method, "seed": record.seed,
-            "labels": record.measured()[-1].labels, "images": _reading(record),
+            "labels": record.measured()[-1].labels, "images": {"shape": shape, "fit": record.config.data.fit or "crop"},
         }  # fmt: skip
         (folder / "model.json").write_text(json.dumps(about, indent=2, ensure_ascii=False), encoding="utf-8")
 
     write_folder(to, fill)
     return None
-
-
-def _reading(record: Record) -> dict[str, object]:
-    """How images were brought to one size."""
-    data = record.config.data
-    return {"size": data.size, "channels": data.channels, "fit": data.fit}

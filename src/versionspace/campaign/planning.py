@@ -12,11 +12,10 @@ from pathlib import Path
 import numpy as np
 
 from versionspace.campaign.choosing import Candidates, choose
+from versionspace.campaign.learning import learner, training_of
 from versionspace.campaign.pictures import Pictures, cut, opened
-from versionspace.campaign.rounds import network
 from versionspace.config import Config
 from versionspace.ensemble.ensemble import Ensemble
-from versionspace.ensemble.normalise import Normalisation
 from versionspace.ensemble.sizes import sizes
 from versionspace.ensemble.training import Training
 
@@ -71,8 +70,8 @@ def plan(config: Config, methods: Sequence[str] | None = None, seeds: Sequence[i
     dataset = opened(config)
     pictures = Pictures(dataset, cut(config, dataset))
     threads = config.machine.threads or (len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1)
-    training = config.training_for(pictures.truth("validation") is not None)
-    costs, learner = _measured(config, pictures, training, threads)
+    training = training_of(config, pictures.truth("validation") is not None)
+    costs, fitted = _measured(config, pictures, training, threads)
 
     first = max(1, len(pictures.cut.initial) or len(dataset.classes))
     labels = list(range(first, config.budget.total - config.budget.audit, config.query.size))
@@ -84,9 +83,9 @@ def plan(config: Config, methods: Sequence[str] | None = None, seeds: Sequence[i
     def fits(epochs: float) -> float:
         return sum(epochs * (costs.epoch + costs.label * n) + costs.image * images for n in labels)
 
-    asking = {m: _asking(config, m, pictures, learner) * len(pictures.cut.pool) * (len(labels) - 1) for m in wanted}
+    asking = {m: _asking(config, m, pictures, fitted) * len(pictures.cut.pool) * (len(labels) - 1) for m in wanted}
     by_method = {m: fits(likely) + asking[m] for m in wanted}
-    weights = sum(value.nbytes for value in _arrays(learner)) * config.ensemble.members // learner.members
+    weights = sum(value.nbytes for value in _arrays(fitted)) * config.ensemble.members // fitted.members
     votes = config.ensemble.members * len(pictures.cut.test) // 4 + len(pictures.cut.pool)
     campaigns = len(wanted) * len(numbers)
     return Plan(
@@ -110,7 +109,8 @@ def _measured(config: Config, pictures: Pictures, training: Training, threads: i
     truth = pictures.truth("validation")
     validation = None if truth is None else (pictures.of("validation"), truth)
     pool, labels = pictures.cut.pool, pictures.truth("pool")
-    normalisation = Normalisation.of(pictures.of("pool"))
+    whole = learner(config, 2, lambda: pictures.of("pool"), training=training, threads=threads)
+    normalisation = whole.normalisation
     order = np.random.default_rng(0).permutation(len(pool))
     most = min(len(pool), config.budget.total)
     few = max(2, min(most // 4, 64))
@@ -118,10 +118,9 @@ def _measured(config: Config, pictures: Pictures, training: Training, threads: i
     def seconds(count: int, epochs: int) -> tuple[float, Ensemble]:
         some = order[:count]
         classes = labels[some] if labels is not None else some % max(2, len(pictures.dataset.classes))
-        ensemble = Ensemble(
-            network(config.ensemble.net), members=members, classes=max(2, len(pictures.dataset.classes)),
-            device=config.machine.device, threads=threads, normalisation=normalisation, progress=False,
-            training=replace(training, epochs=epochs, watch=training.watch if validation else "training loss"),
+        ensemble = learner(
+            config, max(2, len(pictures.dataset.classes)), lambda: pictures.of("pool"), members=members,
+            threads=threads, normalisation=normalisation, training=replace(training, epochs=epochs),
         )  # fmt: skip
         start = time.perf_counter()
         ensemble.fit(pictures.pool(pool[some]), classes, validation=validation)
@@ -130,13 +129,13 @@ def _measured(config: Config, pictures: Pictures, training: Training, threads: i
     seconds(few, 1)  # what comes once in a process
     span = _EPOCHS[1] - _EPOCHS[0]
     at = {n: (seconds(n, _EPOCHS[1])[0] - seconds(n, _EPOCHS[0])[0]) / span * times for n in (few, most)}
-    learner = seconds(few, 1)[1]
+    fitted = seconds(few, 1)[1]
     start = time.perf_counter()
     some = pictures.of("pool")[:_IMAGES]
-    learner.opinions(some)
+    fitted.opinions(some)
     image = (time.perf_counter() - start) / len(some) * times
     label = max(0.0, (at[most] - at[few]) / max(1, most - few))
-    return _Costs(max(0.0, at[few] - label * few), label, image), learner
+    return _Costs(max(0.0, at[few] - label * few), label, image), fitted
 
 
 def _asking(config: Config, method: str, pictures: Pictures, learner: Ensemble) -> float:

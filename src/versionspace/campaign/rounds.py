@@ -4,14 +4,13 @@ A round is a function of the config, the images and the events before it. It wri
 events that say what it found; committing them is the caller's. Killed before that, it is done again, to the same bits.
 """
 
-import importlib
 import json
 import os
 import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +19,10 @@ import numpy as np
 from versionspace import rng
 from versionspace.campaign import stopping
 from versionspace.campaign.choosing import Candidates, Learner, choose
+from versionspace.campaign.learning import learner, loaded, training_of
 from versionspace.campaign.measuring import audited, kappa, measured
 from versionspace.campaign.pictures import Pictures
 from versionspace.config import Config, same_start
-from versionspace.ensemble.ensemble import Ensemble
 from versionspace.ensemble.normalise import Normalisation
 from versionspace.ensemble.predict import Opinions
 from versionspace.errors import InputError
@@ -148,9 +147,7 @@ class Rounds:
     def _fitted(self, state: State, given: dict[ImageId, str], round_: int) -> Learner:
         truth = self.pictures.truth("validation")
         validation = None if truth is None else (self.pictures.of("validation"), truth)
-        training = self.config.training_for(validation is not None)
-        if truth is None and training.watch == "validation accuracy":
-            training = replace(training, watch="training loss")
+        training = training_of(self.config, validation is not None)
         members = self.config.ensemble.members
         ran = 0
 
@@ -160,13 +157,11 @@ class Rounds:
             self.report(Step(round_, "fit", min(1.0, ran / (members * training.epochs))))
 
         self.report(Step(round_, "fit"))
-        if self._normalisation is None:
-            self._normalisation = Normalisation.of(self.pictures.of("pool"))
-        ensemble = Ensemble(
-            network(self.config.ensemble.net), members=members, classes=len(state.classes), seed=self.config.seed,
-            device=self.config.machine.device, training=training, normalisation=self._normalisation,
-            threads=self.threads, progress=progress,
+        ensemble = learner(
+            self.config, len(state.classes), lambda: self.pictures.of("pool"), training=training,
+            normalisation=self._normalisation, threads=self.threads, progress=progress,
         )  # fmt: skip
+        self._normalisation = ensemble.normalisation
         labels = np.array([state.classes.index(name) for name in given.values()], np.int64)
         return ensemble.fit(self._images(given), labels, validation=validation, round=round_)
 
@@ -261,25 +256,6 @@ def proposed(round_: int, part: int, purpose: str, ids: Array, utilities: Array)
     """The event of a proposal."""
     body = {"part": part, "purpose": purpose, "ids": list(as_ids(ids)), "utilities": np.asarray(utilities).tolist()}
     return Event("proposed", round_, body)
-
-
-def network(net: str) -> Any:
-    """A name of ours, or ``package.module:function`` imported."""
-    if ":" not in net:
-        return net
-    module, _, name = net.partition(":")
-    try:
-        return getattr(importlib.import_module(module), name)
-    except (ImportError, AttributeError) as error:
-        raise InputError(
-            "ensemble.net", expected="package.module:function that can be imported", got=repr(net), fix=f"{error}."
-        ) from error
-
-
-def loaded(config: Config, path: Path, threads: int | None = None) -> Learner:
-    """Members that were saved with a campaign."""
-    own = network(config.ensemble.net) if ":" in config.ensemble.net else None
-    return Ensemble.load(path, net=own, device=config.machine.device, threads=threads)
 
 
 @contextmanager

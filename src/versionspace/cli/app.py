@@ -13,6 +13,7 @@ from versionspace.cli.data import data
 from versionspace.cli.exporting import export
 from versionspace.cli.methods import methods
 from versionspace.cli.planning import plan
+from versionspace.cli.predicting import predict
 from versionspace.cli.report import report
 from versionspace.cli.status import status
 from versionspace.cli.words import INTERRUPTED, REFUSED
@@ -31,6 +32,7 @@ app.command()(running.resume)
 app.command()(keeping.verify)
 app.command()(keeping.backup)
 app.command()(export)
+app.command()(predict)
 app.command()(keeping.presets)
 app.command()(methods)
 app.add_typer(data, name="data")
