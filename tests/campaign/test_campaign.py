@@ -320,3 +320,52 @@ def test_kappa_compares_with_the_round_before(finished):
     votes = [read_arrays(finished.folder.votes(r))["reference_vote"] for r in (1, 2)]
     assert finished.rounds[1].metrics["kappa"] is None
     assert finished.rounds[2].metrics["kappa"] == kappa(*votes)
+
+
+def test_a_folder_with_a_person(tmp_path):
+    """Sub-folders that are not among her classes are only folders; the images are asked by their content's hash."""
+    from PIL import Image
+
+    digits = data.load("digits").train
+    for i in range(60):
+        place = tmp_path / "photos" / ("2021" if i % 2 else "2022")
+        place.mkdir(parents=True, exist_ok=True)
+        Image.fromarray(digits.images[i, ..., 0]).save(place / f"{i}.png")
+    toml = f"""
+[data]
+name = "{tmp_path / "photos"}"
+classes = ["even", "odd"]
+size = 8
+channels = 1
+[ensemble]
+members = 3
+[training]
+epochs = 3
+[query]
+size = 4
+[budget]
+total = 20
+audit = 5
+[oracle]
+kind = "person"
+"""
+    with Campaign.create(tmp_path / "c", read_text(toml, "photos")) as campaign:
+        purposes = []
+        for proposal in campaign:
+            purposes.append(proposal.purpose)
+            truth = [int(digits.labels[int(file.split("/")[1][:-4])]) for file in proposal.files]
+            campaign.accept({i: ("even", "odd")[t % 2] for i, t in zip(proposal.ids, truth, strict=True)}, who="anna")
+        with pytest.raises(InputError, match="versionspace label"):
+            campaign.oracle()
+    found = read(tmp_path / "c")
+    assert purposes[:2] == ["audit", "cold start"]
+    assert purposes[-1] == "query"
+    assert found.spent == 20
+    assert "accuracy" not in found.measured()[-1].metrics["sets"]["pool"]
+    assert found.measured()[-1].metrics["audit"]["images"] == 5
+    assert verify(tmp_path / "c") == {tmp_path / "c": []}
+    from versionspace.campaign.exporting import export_labels
+
+    export_labels(found, "imagefolder", tmp_path / "out")
+    assert {p.name for p in (tmp_path / "out").iterdir()} == {"even", "odd"}
+    assert len(list((tmp_path / "out").rglob("*.png"))) == 20

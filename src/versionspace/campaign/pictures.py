@@ -1,7 +1,8 @@
 """The images of a campaign and what each is for: asked, held out to measure distances, audited, tested."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -101,8 +102,15 @@ class Pictures:
 def opened(config: Config) -> Dataset:
     """The config's dataset."""
     data = config.data
-    options = {"size": data.size, "channels": data.channels, "fit": data.fit, "classes": data.classes or None}
-    return load(data.name, progress=False, **{k: v for k, v in options.items() if v is not None})  # type: ignore[arg-type]
+    options: dict[str, Any] = {"size": data.size, "channels": data.channels, "fit": data.fit}
+    options = {name: value for name, value in options.items() if value is not None}
+    if config.oracle.kind != "person" or not data.classes:
+        return load(data.name, progress=False, **options | ({"classes": data.classes} if data.classes else {}))
+    found = load(data.name, progress=False, **options)
+    if set(found.classes) <= set(data.classes):
+        return load(data.name, progress=False, **options, classes=data.classes)
+    # Sub-folders that are no classes of hers, such as years, are only folders.
+    return replace(found, classes=data.classes, train=replace(found.train, labels=None), test=None, validation=None)
 
 
 def restored(dataset: Dataset, arrays: Mapping[str, Array]) -> Pictures:

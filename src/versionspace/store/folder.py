@@ -4,6 +4,7 @@ import hashlib
 import io
 import os
 import shutil
+import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -104,7 +105,7 @@ def read_arrays(path: Path) -> dict[str, Array]:
     try:
         with np.load(path, allow_pickle=False) as found:
             return dict(found)
-    except (OSError, ValueError, KeyError, EOFError) as error:
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
         raise StoreError(
             str(path), expected="arrays that were written with the campaign", got=str(error) or type(error).__name__,
             fix="Run `versionspace verify` on the folder, and go back to a backup if it is damaged.",
