@@ -113,7 +113,7 @@ class Board:
     def _foot(self) -> Text:
         done, spent = self._done(), time.monotonic() - self.began
         share = (done - self._done_before) / max(1e-9, len(self.lines) - self._done_before)
-        left = f", about {duration(spent * (1 - share) / share)} left" if share > 0.02 else ""
+        left = f", about {duration(spent * (1 - share) / share, rough=True)} left" if share > 0.02 else ""
         ended = sum(line.state == "done" for line in self.lines.values())
         return Text(f"\n{ended} of {len(self.lines)} campaigns done in {duration(spent)}{left}", style="dim")
 
@@ -123,17 +123,17 @@ def percent(value: float | None) -> str:
     return "–" if value is None else f"{100 * value:.1f}%"
 
 
-def duration(seconds: float) -> str:
-    """Seconds as people read them.
+def duration(seconds: float, rough: bool = False) -> str:
+    """Seconds as people read them; what is only estimated, roughly.
 
-    >>> duration(75), duration(7300)
-    ('1 min 15 s', '2 h 1 min')
+    >>> duration(75), duration(7300), duration(75, rough=True)
+    ('1 min 15 s', '2 h 1 min', '1 min')
     """
     if seconds < 60:
         return f"{seconds:.0f} s"
     minutes, rest = divmod(round(seconds), 60)
     if minutes < 60:
-        return f"{minutes} min {rest} s"
+        return f"{minutes} min" if rough else f"{minutes} min {rest} s"
     hours, minutes = divmod(minutes, 60)
     return f"{hours} h {minutes} min" if hours < 48 else f"{hours / 24:.1f} days"
 

@@ -28,10 +28,10 @@ def status(
         typer.echo(json.dumps({"campaigns": [as_data(record) for record in records]}, indent=1, ensure_ascii=False))
         return
     console = Console(highlight=False)
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
+    table = Table(box=None, padding=(0, 1, 0, 0), header_style="bold")
     table.add_column("method", style="cyan", no_wrap=True)
     for name in ("seed", "round", "labels", "accuracy", "vote", "diameter", "wrong agreement", "fit"):
-        table.add_column(name, justify="right", min_width=len(name.split()[-1]))
+        table.add_column(name, justify="right", min_width=max(len(name.split()[-1]), 6 if name == "fit" else 0))
     table.add_column("", no_wrap=True)
     for record in sorted(records, key=order):
         table.add_row(*row(record))

@@ -117,7 +117,7 @@ def row(record: Record) -> list[str]:
     rounds = record.measured()
     last = rounds[-1] if rounds else None
     left = seconds_left(record)
-    state = "done" if record.ended else "running" if left is None else f"{duration(left)} left"
+    state = "done" if record.ended else "running" if left is None else f"{duration(left, rough=True)} left"
     accuracy, diameter = accuracy_of(record)
     return [
         record.method,

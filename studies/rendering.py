@@ -1,0 +1,135 @@
+"""Tables between markers in Markdown files, from ``studies/*.json``.
+
+A marker is ``<!-- study NAME TABLE -->`` up to ``<!-- end -->``; what stands between is replaced.
+"""
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from versionspace.query.methods import METHODS, TABLE
+from versionspace.report import statistics
+
+HERE = Path(__file__).parent
+PAGES = (HERE / "RESULTS.md", HERE.parent / "README.md")
+_BETWEEN = re.compile(r"(<!-- study (\S+) (\S+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
+
+Study = dict[str, Any]
+
+
+def rendered(text: str) -> str:
+    """The text with every table made anew."""
+
+    def table(found: "re.Match[str]") -> str:
+        study = json.loads((HERE / f"{found[2]}.json").read_text(encoding="utf-8"))
+        return f"{found[1]}{TABLES[found[3]](study)}\n{found[4]}"
+
+    return _BETWEEN.sub(table, text)
+
+
+def values(study: Study, column: str) -> dict[str, dict[int, list[float]]]:
+    """By method and seed: a column, round by round."""
+    at = study["columns"].index(column)
+    out: dict[str, dict[int, list[float]]] = {}
+    for method in METHODS:
+        for run in study["runs"]:
+            if run["method"] == method:
+                out.setdefault(method, {})[run["seed"]] = [row[at] for row in run["rounds"]]
+    return out
+
+
+def ends(study: Study) -> str:
+    """Accuracy, diameter and the like at the end: mean ± deviation over seeds, in percent."""
+    columns = ("accuracy", "vote_accuracy", "pwd", "wrong_agreement", "pool_accuracy", "fit")
+    found = {column: values(study, column) for column in columns}
+    labels = values(study, "labels")
+    areas = area(study)
+    rows = []
+    for method, by_seed in found["accuracy"].items():
+        cells = [_spread([found[column][method][seed][-1] for seed in by_seed]) for column in columns]
+        last = sorted({labels[method][seed][-1] for seed in by_seed})
+        cells.insert(1, _spread([areas[method][seed] for seed in by_seed]))
+        rows.append([TABLE[method].label, str(len(by_seed)), "–".join(str(int(n)) for n in last), *cells])
+    head = ["method", "seeds", "labels", "accuracy", "area under accuracy", "vote's accuracy", "PWD", "wrong agreement",
+            "accuracy on the pool", "fit"]  # fmt: skip
+    return _markdown(head, rows)
+
+
+def against_random(study: Study) -> str:
+    """Accuracy and PWD at the end minus those of random with the same seed, in percentage points, with t intervals."""
+    rows = []
+    found = {column: values(study, column) for column in ("accuracy", "pwd")}
+    areas = area(study)
+    for method in found["accuracy"]:
+        seeds = sorted(set(found["accuracy"][method]) & set(found["accuracy"].get("random", {})))
+        if method == "random" or not seeds:
+            continue
+        cells = []
+        for pick in (
+            lambda m, s: found["accuracy"][m][s][-1],
+            lambda m, s: areas[m][s],
+            lambda m, s: found["pwd"][m][s][-1],
+        ):
+            differences = [pick(method, seed) - pick("random", seed) for seed in seeds]
+            cells.append(_interval(differences))
+        rows.append([TABLE[method].label, str(len(seeds)), *cells])
+    return _markdown(["method, minus random", "seeds", "accuracy", "area under accuracy", "PWD"], rows)
+
+
+def times(study: Study) -> str:
+    """Seconds of a campaign, and of its longest round."""
+    seconds = values(study, "all_seconds")
+    rows = [
+        [TABLE[method].label, str(len(by_seed)), f"{np.mean([sum(x) for x in by_seed.values()]) / 60:.1f}",
+         f"{max(max(x) for x in by_seed.values()):.0f}"]
+        for method, by_seed in seconds.items()
+    ]  # fmt: skip
+    return _markdown(["method", "campaigns", "minutes each", "longest round (s)"], rows)
+
+
+def about(study: Study) -> str:
+    """Where the numbers come from."""
+    versions = ", ".join(f"{name} {number}" for name, number in study["versions"].items())
+    return (
+        f"Measured {study['date']} at commit {study['commit']} on {study['machine']} ({versions}):\n"
+        f"`{study['command']}`."
+    )
+
+
+def area(study: Study) -> dict[str, dict[int, float]]:
+    """Area under the accuracy curve over labels, divided by their range."""
+    accuracy, labels = values(study, "accuracy"), values(study, "labels")
+    return {
+        method: {seed: statistics.area(np.array(labels[method][seed]), np.array(curve)) for seed, curve in runs.items()}
+        for method, runs in accuracy.items()
+    }
+
+
+TABLES: dict[str, Callable[[Study], str]] = {
+    "ends": ends, "against-random": against_random, "times": times, "about": about
+}  # fmt: skip
+
+
+def _spread(numbers: list[float]) -> str:
+    percent = [100 * n for n in numbers if n is not None]
+    if not percent:
+        return "–"
+    deviation = f" ± {np.std(percent, ddof=1):.2f}" if len(percent) > 1 else ""
+    return f"{np.mean(percent):.2f}{deviation}"
+
+
+def _interval(differences: list[float]) -> str:
+    points = [100 * d for d in differences]
+    if len(points) < 2:
+        return f"{points[0]:+.2f}"
+    found = statistics.t_interval(points)
+    return f"{np.mean(points):+.2f} ({found.low:+.2f} to {found.high:+.2f})"
+
+
+def _markdown(head: list[str], rows: list[list[str]]) -> str:
+    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    return "\n".join([*lines, *("| " + " | ".join(row) + " |" for row in rows)])
