@@ -26,7 +26,7 @@ def rendered(text: str) -> str:
 
     def table(found: "re.Match[str]") -> str:
         study = json.loads((HERE / f"{found[2]}.json").read_text(encoding="utf-8"))
-        return f"{found[1]}{TABLES[found[3]](study)}\n{found[4]}"
+        return f"{found[1]}{TABLES[found[3]](study)}\n{found[5]}"
 
     return _BETWEEN.sub(table, text)
 

@@ -369,3 +369,13 @@ kind = "person"
     export_labels(found, "imagefolder", tmp_path / "out")
     assert {p.name for p in (tmp_path / "out").iterdir()} == {"even", "odd"}
     assert len(list((tmp_path / "out").rglob("*.png"))) == 20
+
+
+@pytest.mark.parametrize("method", ["gvd", "bald", "coreset", "dfal"])
+def test_heads_on_a_pretrained_backbone(method, tmp_path):
+    found = done(tmp_path, "ensemble.net=heads", "training={}", f"query.method={method}", "budget.total=15")
+    assert found.ended == "budget"
+    assert found.measured()[-1].metrics["fit"] > 0.99
+    assert found.measured()[-1].metrics["sets"]["test"]["accuracy"] > 0.3
+    again = done(tmp_path / "again", "ensemble.net=heads", "training={}", f"query.method={method}", "budget.total=15")
+    assert [r.metrics for r in again.rounds] == [r.metrics for r in found.rounds]

@@ -169,8 +169,18 @@ def carry_on(
         for path in folders
         if not _ended(path)
     ]
+    if todo:
+        _bring(config.data.name)
     with showing.shown(folders, progress) as listen:
         return processes.execute(todo, root, side_by_side, listen)
+
+
+def _bring(name: str) -> None:
+    """Fetches a dataset that is not here yet once, before several processes want it."""
+    from versionspace.data import DATASETS, fetch, info
+
+    if name in DATASETS and not info(name).cached:
+        fetch(name)
 
 
 def _ended(path: Path) -> bool:

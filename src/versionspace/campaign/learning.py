@@ -55,10 +55,6 @@ def learner(
 
 def loaded(config: Config, path: Path, threads: int | None = None) -> Ensemble:
     """Members that were saved with a campaign."""
-    if config.ensemble.net == HEADS:
-        from versionspace.ensemble.heads import Heads
-
-        return Heads.load(path, device=config.machine.device, threads=threads)
     own = network(config.ensemble.net) if ":" in config.ensemble.net else None
     return Ensemble.load(path, net=own, device=config.machine.device, threads=threads)
 

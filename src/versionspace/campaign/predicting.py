@@ -74,20 +74,15 @@ def read_model(folder: Path, device: str = "auto") -> Model:
     """What ``versionspace export --model safetensors`` wrote."""
     try:
         about = json.loads((folder / "model.json").read_text(encoding="utf-8"))
-        saved = json.loads((folder / "ensemble.json").read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise InputError(
             str(folder), expected="a folder with model.json, ensemble.json and weights.safetensors", got=str(error),
             fix="Make one with `versionspace export CAMPAIGN --model safetensors`.",
         ) from error  # fmt: skip
-    if saved["net"] == "heads":
-        from versionspace.ensemble.heads import Heads
-
-        learner: Ensemble = Heads.load(folder, device=device)
-    else:
-        learner = Ensemble.load(folder, device=device)
     height, width, channels = about["images"]["shape"]
-    return Model(learner, tuple(about["classes"]), height, width, channels, about["images"]["fit"])
+    return Model(
+        Ensemble.load(folder, device=device), tuple(about["classes"]), height, width, channels, about["images"]["fit"]
+    )
 
 
 def images_in(paths: Sequence[Path]) -> list[Path]:

@@ -59,8 +59,8 @@ class EnsembleConfig(Section):
     @field_validator("net")
     @classmethod
     def _known(cls, net: str) -> str:
-        if net not in (*SIZES, "heads") and ":" not in net:
-            raise ValueError(f"one of {', '.join(SIZES)}, heads, or package.module:function")
+        if net not in SIZES and ":" not in net:
+            raise ValueError(f"one of {', '.join(SIZES)}, or package.module:function")
         return net
 
 

@@ -8,12 +8,13 @@ from versionspace.ensemble.training import TRAININGS, Training
 if TYPE_CHECKING:
     from versionspace.ensemble.ensemble import Ensemble
     from versionspace.ensemble.fit import History
+    from versionspace.ensemble.heads import Heads
     from versionspace.ensemble.normalise import Normalisation
 
-__all__ = ["TRAININGS", "Ensemble", "History", "Normalisation", "Training"]
+__all__ = ["TRAININGS", "Ensemble", "Heads", "History", "Normalisation", "Training"]
 
 
-_PLACES = {"Ensemble": "ensemble", "History": "fit", "Normalisation": "normalise"}
+_PLACES = {"Ensemble": "ensemble", "Heads": "heads", "History": "fit", "Normalisation": "normalise"}
 
 
 def __getattr__(name: str) -> Any:

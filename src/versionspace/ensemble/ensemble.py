@@ -142,7 +142,7 @@ class Ensemble:
                 for first in range(0, self.members, table.group)
             ]
             threads = self.threads if self.device.type == "cpu" else 1
-            fitted = _guarded(lambda: work.side_by_side(fit_group, tasks, threads, stop))
+            fitted = guarded(lambda: work.side_by_side(fit_group, tasks, threads, stop))
         whole = {name: torch.cat([part.state[name] for part in fitted]) for name in fitted[0].state}
         self.history_ = [history for part in fitted for history in part.histories]
         self._round, self._trained_with = round, training
@@ -235,6 +235,10 @@ class Ensemble:
     ) -> "Ensemble":
         """What `save` wrote. A network of your own is code, which is not saved: pass its factory as ``net``."""
         saved, state = files.read(Path(folder))
+        if saved.net == "heads" and cls is Ensemble:
+            from versionspace.ensemble.heads import Heads
+
+            return Heads.load(folder, device=device, threads=threads)
         chosen: str | Factory | None = net if saved.net is None else saved.net
         if chosen is None:
             raise InputError(
@@ -323,7 +327,7 @@ class Ensemble:
         )
 
 
-def _guarded(compute: Callable[[], list[Fitted]]) -> list[Fitted]:
+def guarded(compute: Callable[[], list[Fitted]]) -> list[Fitted]:
     """Memory that ran out becomes a sentence."""
     try:
         return compute()

@@ -54,6 +54,9 @@ def write(predictor: Predictor, path: Path, classes: tuple[str, ...], member: in
     images[-2], images[-1] = 0, 255
     path.parent.mkdir(parents=True, exist_ok=True)
     new = path.with_name(f".{path.name}.new")
+    looked_at = (images, images[:1])  # the number of images is free
+    with torch.no_grad():  # before the export, which may leave tensors of its own in modules that keep something
+        expected = [module(torch.from_numpy(some)).numpy() for some in looked_at]
     try:
         _export(module, torch.from_numpy(images), new)
         model = onnx.load(str(new))
@@ -64,10 +67,8 @@ def write(predictor: Predictor, path: Path, classes: tuple[str, ...], member: in
         onnx.save(model, str(new))
         session = runtime.InferenceSession(str(new), providers=["CPUExecutionProvider"])
         difference = 0.0
-        for some in (images, images[:1]):  # the number of images is free
-            with torch.no_grad():
-                expected = module(torch.from_numpy(some)).numpy()
-            difference = max(difference, float(np.abs(session.run(None, {"images": some})[0] - expected).max()))
+        for some, wanted in zip(looked_at, expected, strict=True):
+            difference = max(difference, float(np.abs(session.run(None, {"images": some})[0] - wanted).max()))
         if not difference <= TOLERANCE:
             raise VersionspaceError(
                 f"the ONNX file's probabilities differ from torch's by {difference:.2g}, more than {TOLERANCE:g}: "

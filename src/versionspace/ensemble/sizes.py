@@ -23,6 +23,7 @@ SIZES: dict[str, Sizes] = {
     "conv6": Sizes(group=5, images=128),
     "resnet18": Sizes(group=1, images=64),
     "small": Sizes(group=10, images=512),
+    "heads": Sizes(group=10, images=512),
 }
 OTHERS = Sizes(group=4, images=128)
 """For a user's own network."""

@@ -1,0 +1,263 @@
+"""`Heads`: M small heads on the features of a frozen pretrained backbone, for people in a hurry.
+
+The backbone looks at each image once, ever (embedding.py); a fit is then a matter of a second. Members differ by their
+first weights, batch orders and dropout masks, as those of `Ensemble` do, and what an ensemble says, heads say.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from torch import Tensor
+
+from versionspace.data.cache import replacing
+from versionspace.ensemble import files
+from versionspace.ensemble.deepfool import deepfool
+from versionspace.ensemble.embedding import Embedding
+from versionspace.ensemble.ensemble import Ensemble, Member
+from versionspace.ensemble.feature_cache import Place
+from versionspace.ensemble.fit import History, Labelled, Task
+from versionspace.ensemble.heads_fit import LONGER, SIZES, TRAINING, even, fit_heads, read_heads_training, statistics
+from versionspace.ensemble.normalise import Normalisation, read_images
+from versionspace.ensemble.predict import Opinions, Predictor
+from versionspace.ensemble.progress import Report, shown
+from versionspace.ensemble.training import Training, read_training
+from versionspace.errors import InputError
+from versionspace.nets import backbone
+from versionspace.nets.head import head, head_network
+from versionspace.nets.stacks import Network, Stack
+from versionspace.types import Array, ArrayLike
+
+_BACKBONE = "backbone.json"
+
+
+def available() -> bool:
+    """Whether the pretrained backbone is installed: pip install 'versionspace[backbone]'."""
+    return backbone.available()
+
+
+class Heads(Ensemble):
+    """M heads that fit the labels, on the features of a frozen backbone.
+
+    Args:
+        members, classes, seed, device, threads, progress: as for `Ensemble`.
+        training: a `Training`, or a dict of changes to `TRAINING`; by default that, and longer where labels do not fit.
+        normalisation: statistics of features, by `statistics` of the pool; by default of the images that `fit` gets.
+        side: pixels that the longer side of an image is resized to before the backbone sees it.
+        cache: where features are kept: a folder, None for the user's cache, False for memory only.
+
+    >>> rng = np.random.default_rng(0)
+    >>> labels = np.arange(8) % 2
+    >>> images = (rng.integers(0, 100, (8, 8, 8, 1)) + 100 * labels[:, None, None, None]).astype(np.uint8)
+    >>> heads = Heads(members=3, classes=2, cache=False).fit(images, labels)
+    >>> heads.predict_proba(images).shape, heads.votes(images).shape
+    ((3, 8, 2), (3, 8))
+    """
+
+    def __init__(
+        self,
+        *,
+        members: int = 20,
+        classes: int = 10,
+        seed: int = 0,
+        device: str = "auto",
+        training: Training | str | dict[str, object] | None = None,
+        normalisation: Normalisation | None = None,
+        threads: int | None = None,
+        progress: bool | Report | None = None,
+        side: int = backbone.SIDE,
+        cache: Place = None,
+    ) -> None:
+        super().__init__(
+            head, members=members, classes=classes, seed=seed, device=device, training=training, threads=threads,
+            normalisation=normalisation, progress=progress,
+        )  # fmt: skip
+        self.net = "heads"
+        if normalisation is not None and len(normalisation.mean) != backbone.FEATURES:
+            raise InputError(
+                "normalisation",
+                expected=f"statistics of {backbone.FEATURES} features",
+                got=f"of {len(normalisation.mean)} channels",
+                fix="Pass what statistics(pool) of an instance gives, or nothing.",
+            )
+        bar = False if callable(progress) else progress
+        self.embedding = Embedding(side=side, device=self.device, threads=self.threads, progress=bar, cache=cache)
+        self._image: tuple[int, ...] = ()
+
+    def statistics(self, images: ArrayLike) -> Normalisation:
+        """Of the features of some images, by rights the pool's: what ``normalisation`` takes."""
+        return statistics(self._embedded(images)[:, 0, 0])
+
+    def fit(
+        self,
+        images: ArrayLike,
+        labels: ArrayLike,
+        validation: tuple[ArrayLike, ArrayLike] | None = None,
+        round: int = 0,  # noqa: A002 — the word people use
+    ) -> "Heads":
+        """Trains all heads from scratch on uint8 images (n, H, W, 1 or 3) and their classes (n,).
+
+        ``validation`` is looked at only where the training watches the validation accuracy.
+        """
+        pixels = read_images(images)
+        classes = self._read_labels(labels, len(pixels), "labels")
+        training = read_heads_training(self.training)
+        held = self._held(validation) if training.watch == "validation accuracy" else None
+        features = self._embedded(pixels)
+        normalisation = self.normalisation or statistics(features[:, 0, 0])
+        net = head_network(features.shape[3], self.classes)
+        with shown(self.members, training.epochs, self.progress) as report:
+            task = Task(
+                network=net,
+                training=replace(training, batch=even(len(classes), training.batch)),
+                normalisation=normalisation,
+                seed=self.seed,
+                round=round,
+                members=tuple(range(self.members)),
+                state=self._first_weights(net, round),
+                labelled=self._on_device(features, classes),
+                validation=held,
+                images_at_once=SIZES.images,
+                dtype=self.dtype,
+                report=report,
+            )
+            threads = self.threads if self.device.type == "cpu" else 1
+            fitted = fit_heads(task, threads, LONGER if training == TRAINING else None)
+        self.history_ = fitted.histories
+        self._round, self._trained_with, self._image = round, training, pixels.shape[1:]
+        self._predictor = self._made(net, fitted.state, normalisation)
+        return self
+
+    def predict_proba(self, images: ArrayLike) -> Array:
+        """Probabilities float32 (M, N, C)."""
+        return self._ready().probabilities(self._embedded(images))
+
+    def votes(self, images: ArrayLike) -> Array:
+        """Votes (M, N) in the smallest unsigned integer, without ever holding M×N×C."""
+        return self._ready().votes(self._embedded(images))
+
+    def opinions(self, images: ArrayLike) -> Opinions:
+        """Votes (M, N) and their soft majority (N,), without ever holding M×N×C."""
+        return self._ready().opinions(self._embedded(images))
+
+    def features(self, images: ArrayLike, member: Member = 0) -> Array:
+        """A head's hidden units, float32 (N, 32); ``member="all"`` adds a leading M."""
+        predictor, features = self._ready(), self._embedded(images)
+        return self._each(member, lambda m: predictor.features(features, m))
+
+    def mc_dropout_proba(self, images: ArrayLike, passes: int = 20, member: Member = 0) -> Array:
+        """Probabilities with dropout on and nothing else, float32 (passes, N, C); ``"all"`` adds a leading M."""
+        predictor, features = self._ready(), self._embedded(images)
+        if passes < 1:
+            raise InputError("passes", expected="at least 1", got=repr(passes), fix="20 is the default.")
+        return self._each(member, lambda m: predictor.mc_dropout(features, passes, m, self.seed, self._round))
+
+    def perturbations(self, images: ArrayLike, member: Member = 0) -> Array:
+        """Sizes of the smallest perturbations of the standardised features, by DeepFool; (N,) or, "all", (M, N)."""
+        predictor, features = self._ready(), self._embedded(images)
+
+        def sizes(m: int) -> Array:
+            out = np.empty(len(features))
+
+            def work_on(some: slice, standardised: Tensor) -> None:
+                found = deepfool(predictor.module(m).requires_grad_(False), standardised)
+                out[some] = found.sizes.double().cpu().numpy()
+
+            predictor.each_chunk(features, work_on)
+            return out
+
+        return self._each(member, sizes)
+
+    def save(self, folder: str | Path) -> None:
+        """As `Ensemble.save`, with ``backbone.json``, which says what the features were; the backbone is not copied."""
+        self._ready()
+        about = {"weights": self.embedding.weights, "side": self.embedding.side, "image": self._image}
+        with replacing(Path(folder) / _BACKBONE) as new:
+            new.write_text(json.dumps(about))
+        super().save(folder)
+
+    @classmethod
+    def load(  # type: ignore[override]
+        cls, folder: str | Path, *, device: str = "auto", threads: int | None = None, cache: Place = None
+    ) -> "Heads":
+        """What `save` wrote."""
+        saved, state = files.read(Path(folder))
+        about = _read_backbone(Path(folder))
+        out = cls(
+            members=saved.members, classes=saved.classes, seed=saved.seed, device=device, threads=threads,
+            training=saved.training, normalisation=saved.normalisation, side=about["side"], cache=cache,
+        )  # fmt: skip
+        if about["weights"] != out.embedding.weights:
+            raise InputError(
+                str(folder), expected=f"heads on the backbone {out.embedding.weights}, which is installed",
+                got=f"heads on {about['weights']}", fix="Install the package that it came from, or fit again.",
+            )  # fmt: skip
+        out.history_ = [History(**history) for history in saved.history]
+        out._round, out._trained_with, out._image = saved.round, read_training(saved.training), tuple(about["image"])
+        made = head_network(saved.shape[0], saved.classes)
+        out._predictor = out._made(made, {k: v.to(out.device) for k, v in state.items()}, saved.normalisation)
+        return out
+
+    def only(self, member: int) -> "Heads":
+        """Heads with one of these members."""
+        found = self._ready()
+        self._check_member(member)
+        out = Heads(
+            members=1, classes=self.classes, seed=self.seed, device=str(self.device), training=self.training,
+            normalisation=found.normalisation, threads=self.threads, side=self.embedding.side, cache=False,
+        )  # fmt: skip
+        out.embedding = self.embedding
+        out.history_ = self.history_[member : member + 1]
+        out._round, out._trained_with, out._image = self._round, self._trained_with, self._image
+        state = {name: value[member : member + 1] for name, value in found.state.items()}
+        out._predictor = out._made(found.network, state, found.normalisation)
+        return out
+
+    def to_onnx(self, path: str | Path, classes: Sequence[str] = (), member: int | None = None) -> float:
+        """As `Ensemble.to_onnx`, with the backbone inside: for images of the size that `fit` got."""
+        from versionspace.ensemble import heads_onnx
+
+        found = self._ready()
+        if member is not None:
+            self._check_member(member)
+        return heads_onnx.write(found, self._image, self.embedding.side, Path(path), tuple(classes), member)
+
+    def _embedded(self, images: ArrayLike, name: str = "images") -> Array:
+        """Features as images of one pixel, float32 (N, 1, 1, 1280)."""
+        alive = self.progress if callable(self.progress) else None
+        return self.embedding(read_images(images, name), alive and (lambda: alive(0, 0)))[:, None, None]
+
+    def _held(self, validation: tuple[ArrayLike, ArrayLike] | None) -> Labelled:
+        if validation is None:
+            raise InputError(
+                "validation",
+                expected="labelled images, since the validation accuracy decides when training ends",
+                got="nothing",
+                fix="Pass validation=(images, labels), or leave training as it is.",
+            )
+        features = self._embedded(validation[0], "validation images")
+        return self._on_device(features, self._read_labels(validation[1], len(features), "validation labels"))
+
+    def _made(self, net: Network, state: Stack, normalisation: Normalisation) -> Predictor:
+        return Predictor(net, state, normalisation, SIZES.group, SIZES.images, self.threads, self.dtype, self.device)
+
+    def _ready(self) -> Predictor:
+        if self._predictor is None:
+            raise self._not_fitted()
+        return self._predictor
+
+
+def _read_backbone(folder: Path) -> dict[str, Any]:
+    try:
+        about = json.loads((folder / _BACKBONE).read_text())
+        return {name: about[name] for name in ("weights", "side", "image")}
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InputError(
+            str(folder),
+            expected=f"what Heads.save writes, {_BACKBONE} among it",
+            got=f"{type(error).__name__}: {error}",
+            fix="Pass a folder that Heads.save wrote; for other ensembles there is Ensemble.load.",
+        ) from error
