@@ -11,6 +11,7 @@ from versionspace._version import __version__
 from versionspace.cli import keeping, running
 from versionspace.cli.data import data
 from versionspace.cli.exporting import export
+from versionspace.cli.label import label
 from versionspace.cli.methods import methods
 from versionspace.cli.planning import plan
 from versionspace.cli.predicting import predict
@@ -25,6 +26,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command()(running.run)
+app.command()(label)
 app.command()(plan)
 app.command()(status)
 app.command()(report)
@@ -38,7 +40,7 @@ app.command()(methods)
 app.add_typer(data, name="data")
 
 _EXTRAS = {"pydantic": "run", "tomli_w": "run", "torch": "run", "safetensors": "run", "sklearn": "run", "scipy": "run",
-           "matplotlib": "report", "jinja2": "report"}  # fmt: skip
+           "matplotlib": "report", "jinja2": "report", "fastapi": "label", "uvicorn": "label"}  # fmt: skip
 """Which extra brings a package that a command found missing."""
 
 

@@ -1,0 +1,117 @@
+"""From a folder of images and the names of classes to a campaign: the settings that suit a person."""
+
+import os
+from collections.abc import Sequence
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+
+from versionspace.config import Config, read_text
+from versionspace.config.reading import validated
+from versionspace.data import Dataset, load
+from versionspace.errors import InputError
+from versionspace.label.imports import Imported, imported
+from versionspace.store.folder import Folder, is_campaign
+
+BUDGET = 300
+AUDIT = 50
+MEMBERS = 10
+SIZES = {"small": 32, "heads": 160}
+"""Pixels a side: a small network trained from nothing needs few, and is eight times as fast for it; a pretrained one
+needs what it was made for."""
+LEAST = 30
+"""Fewer images than this are labelled faster by hand."""
+
+
+def campaign_folder(photos: Path, given: Path | None) -> Path:
+    """Beside the images, never among them.
+
+    >>> campaign_folder(Path("/photos/cats"), None).as_posix()
+    '/photos/cats.versionspace'
+    """
+    root = Path(os.path.abspath(photos))  # noqa: PTH100 — a link stays the link that was typed
+    chosen = Path(os.path.abspath(given)) if given else root.with_name(f"{root.name}.versionspace")  # noqa: PTH100
+    if chosen.resolve() == root.resolve() or chosen.resolve().is_relative_to(root.resolve()):
+        raise InputError(
+            "--campaign", expected="a folder outside the images", got=str(chosen),
+            fix=f"For example {root.with_name(f'{root.name}.versionspace')}.",
+        )  # fmt: skip
+    return chosen
+
+
+def default_net() -> str:
+    """Heads on the features of a pretrained network where one is installed, else the small ConvNet."""
+    if find_spec("versionspace.ensemble.heads") is None:
+        return "small"
+    available = getattr(import_module("versionspace.ensemble.heads"), "available", None)
+    return "heads" if available is not None and available() else "small"
+
+
+def suited(photos: Path, classes: Sequence[str], dataset: Dataset, *, budget: int, net: str, before: int = 0) -> Config:
+    """The config of a new campaign; labels that were known ``before`` come on top of the budget."""
+    if len(dataset.train) < LEAST:
+        raise InputError(
+            str(photos), expected=f"at least {LEAST} images", got=f"{len(dataset.train)} that can be read",
+            fix="So few are labelled by hand in less time than it takes to train.",
+        )  # fmt: skip
+    audit = min(AUDIT, budget // 6, len(dataset.train) // 5)
+    values = {
+        "data": {"name": str(Path(os.path.abspath(photos))), "classes": list(classes), "balanced": False}  # noqa: PTH100
+        | ({"size": SIZES[net]} if net in SIZES else {}),
+        "ensemble": {"net": net, "members": MEMBERS},
+        "training": {"epochs": 60} if net == "small" else {},
+        "query": {"method": "gvd", "size": 10},
+        "budget": {"total": budget + before, "audit": audit},
+        "oracle": {"kind": "person"},
+    }
+    return validated(values, "label")
+
+
+def begun(folder: Path) -> Config | None:
+    """The config of a campaign that is there already."""
+    if not is_campaign(folder):
+        return None
+    path = Folder(folder).config
+    config = read_text(path.read_text(encoding="utf-8"), str(path))
+    if config.oracle.kind != "person":
+        raise InputError(
+            str(folder), expected="a campaign that a person labels", got="one with known labels",
+            fix="Choose another folder with --campaign, or go on with `versionspace resume`.",
+        )  # fmt: skip
+    return config
+
+
+def class_names(text: str) -> tuple[str, ...]:
+    """Names between commas, each once.
+
+    >>> class_names("cat, dog,other")
+    ('cat', 'dog', 'other')
+    """
+    names = tuple(name.strip() for name in text.split(",") if name.strip())
+    if len(set(names)) < len(names) or len(names) < 2:
+        raise InputError(
+            "--classes", expected="two names or more, each once, between commas", got=repr(text),
+            fix="For example --classes cat,dog,other.",
+        )  # fmt: skip
+    return names
+
+
+def new(
+    photos: Path, classes: Sequence[str], *, budget: int = BUDGET, net: str | None = None, labels: Path | None = None
+) -> tuple[Config, Imported]:
+    """The config of a new campaign, and the labels that it starts from."""
+    dataset = load(photos, classes=tuple(classes))
+    links = _leaving(photos, dataset.train.files or ())
+    if links:
+        raise InputError(
+            str(photos / links[0]), expected="files inside the folder", got="a link that leads out of it",
+            fix="Copy the file into the folder, or pass the folder where it lies.",
+        )  # fmt: skip
+    found = imported(dataset, tuple(classes), labels)
+    config = suited(photos, classes, dataset, budget=budget, net=net or default_net(), before=len(found.names))
+    return config, found
+
+
+def _leaving(photos: Path, files: Sequence[str]) -> list[str]:
+    root = photos.resolve()
+    return [f for f in files if (photos / f).is_symlink() and not (photos / f).resolve().is_relative_to(root)]

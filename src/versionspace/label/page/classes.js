@@ -1,0 +1,109 @@
+// Buttons of the classes, keys 1 to 0 for the first ten, and finding one by name where there are more.
+
+import { $, make } from "./dom.js";
+
+export const keyOf = (place) => (place < 9 ? String(place + 1) : place === 9 ? "0" : "");
+
+export class Classes {
+  constructor(chosen) {
+    this.chosen = chosen;
+    this.names = [];
+    this.marked = 0;
+    const find = $("find");
+    find.addEventListener("input", () => this.filter());
+    find.addEventListener("keydown", (event) => this.typed(event));
+    find.addEventListener("blur", () => setTimeout(() => this.filter(), 150));
+  }
+
+  update(classes) {
+    const names = classes.map((one) => one.name);
+    if (names.join("\n") !== this.names.join("\n")) {
+      this.names = names;
+      $("finder").hidden = names.length <= 10;
+      $("classes").replaceChildren(...names.map((name, place) => this.button(name, place)));
+      this.filter();
+    }
+    for (const [place, one] of classes.entries()) {
+      const count = $("classes").children[place].querySelector(".count");
+      if (count.textContent !== String(one.labels)) count.textContent = String(one.labels);
+    }
+  }
+
+  button(name, place) {
+    const key = keyOf(place);
+    const made = make("button", { className: "class", type: "button" },
+      ...(key ? [make("kbd", { textContent: key })] : []),
+      make("span", { className: "name", textContent: name }),
+      make("span", { className: "count", textContent: "0", title: "labels to learn from" }));
+    if (key) made.setAttribute("aria-keyshortcuts", key);
+    made.addEventListener("click", () => this.choose(name));
+    return made;
+  }
+
+  choose(name) {
+    $("find").value = "";
+    this.filter();
+    $("find").blur();
+    this.chosen(name);
+  }
+
+  byKey(key) {
+    const place = key === "0" ? 9 : Number(key) - 1;
+    if (place < this.names.length) this.choose(this.names[place]);
+  }
+
+  // In a grid: the class whose grid is shown.
+  mark(name) {
+    for (const [place, made] of [...$("classes").children].entries()) {
+      made.classList.toggle("marked", this.names[place] === name);
+    }
+  }
+
+  flash(name) {
+    const made = $("classes").children[this.names.indexOf(name)];
+    made?.classList.add("chosen");
+    setTimeout(() => made?.classList.remove("chosen"), 180);
+  }
+
+  // A letter begins the search; what begins with the text comes before what contains it.
+  open(letter = "") {
+    const find = $("find");
+    find.focus();
+    find.value = letter;
+    this.filter();
+  }
+
+  matches() {
+    const text = $("find").value.trim().toLowerCase();
+    if (!text) return [];
+    const lower = this.names.map((name) => name.toLowerCase());
+    const fits = this.names.filter((_, place) => lower[place].includes(text));
+    return fits.sort((a, b) => b.toLowerCase().startsWith(text) - a.toLowerCase().startsWith(text));
+  }
+
+  filter() {
+    const fits = this.matches();
+    const text = $("find").value.trim();
+    this.marked = Math.min(this.marked, Math.max(0, fits.length - 1));
+    for (const [place, made] of [...$("classes").children].entries()) {
+      made.hidden = text !== "" && !fits.includes(this.names[place]);
+      made.classList.toggle("marked", text !== "" && this.names[place] === fits[this.marked]);
+    }
+    $("find").setAttribute("aria-expanded", String(text !== ""));
+    if (text) $("live").textContent = fits.length ? `${fits[this.marked]}, ${fits.length} found` : "no such class";
+  }
+
+  typed(event) {
+    const fits = this.matches();
+    if (event.key === "Enter" && fits.length) this.choose(fits[this.marked]);
+    else if (event.key === "Escape") {
+      $("find").value = "";
+      $("find").blur();
+      this.filter();
+    } else if (event.key === "ArrowDown" || event.key === "ArrowUp") {
+      this.marked = (this.marked + (event.key === "ArrowDown" ? 1 : fits.length - 1)) % Math.max(1, fits.length);
+      this.filter();
+    } else return;
+    event.preventDefault();
+  }
+}

@@ -1,0 +1,110 @@
+// A grid of images that the model takes for one class: all of them are, except those that are clicked.
+
+import { $, make, post, say } from "./dom.js";
+
+export class Grid {
+  constructor({ session, who, answered, left, shown, state }) {
+    Object.assign(this, { session, who, answered, left, shown, state });
+    this.open = false;
+    this.tasks = [];
+    this.out = new Set();
+    this.side = $("grid-side");
+    this.side.value = localStorage.getItem("versionspace-side") ?? "3";
+    this.side.addEventListener("change", () => {
+      localStorage.setItem("versionspace-side", this.side.value);
+      this.fetch();
+    });
+    $("grid-confirm").addEventListener("click", () => this.confirm());
+    $("grid-leave").addEventListener("click", () => this.leave());
+  }
+
+  async enter() {
+    if (!this.state()?.grid) {
+      say("The grid comes with the first model: it shows images that the model takes for one class.");
+      return;
+    }
+    if (await this.fetch()) {
+      this.open = true;
+      this.swap();
+      $("cells").firstElementChild?.focus();
+    }
+  }
+
+  async fetch(name = null) {
+    try {
+      const side = Number(this.side.value);
+      const found = await post("/api/grid", { session: this.session, who: this.who, side, name });
+      this.tasks = found.tasks;
+      this.name = found.name;
+      this.out.clear();
+      this.shownAt = performance.now();
+      this.draw(side);
+      return true;
+    } catch (error) {
+      say(error.message.includes("Failed to fetch") ? "The server does not answer." : error.message, { seconds: 5 });
+      return false;
+    }
+  }
+
+  draw(side) {
+    $("cells").style.setProperty("--side", String(side));
+    $("grid-question").replaceChildren("All of these are ", make("strong", { textContent: this.name }),
+      " but the ones you click.");
+    this.shown(this.name);
+    $("cells").replaceChildren(...this.tasks.map((task, place) => this.cell(task, place)));
+    $("live").textContent = `${this.tasks.length} images taken for ${this.name}. Mark the ones that are not.`;
+  }
+
+  cell(task, place) {
+    const picture = make("img", { alt: "", draggable: false, src: `/image/${encodeURIComponent(task.image)}` });
+    const made = make("button", { className: "cell", type: "button" }, picture,
+      make("span", { className: "not", textContent: "not this", "aria-hidden": "true" }));
+    picture.addEventListener("load", () => picture.classList.toggle("tiny", picture.naturalWidth < 160));
+    picture.addEventListener("error", () => {
+      picture.alt = "cannot be shown";
+      this.out.add(task.image);
+      made.setAttribute("aria-pressed", "true");
+    });
+    made.setAttribute("aria-pressed", "false");
+    made.setAttribute("aria-label", `Image ${place + 1}: not ${this.name}`);
+    made.addEventListener("click", () => {
+      if (!this.out.delete(task.image)) this.out.add(task.image);
+      made.setAttribute("aria-pressed", String(this.out.has(task.image)));
+    });
+    return made;
+  }
+
+  move(key) {
+    const cells = [...$("cells").children];
+    const side = Number(this.side.value);
+    const step = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -side, ArrowDown: side }[key];
+    const place = Math.max(0, cells.indexOf(document.activeElement)) + step;
+    cells[Math.min(cells.length - 1, Math.max(0, place))]?.focus();
+  }
+
+  async confirm() {
+    const fine = this.tasks.filter((task) => !this.out.has(task.image));
+    const seconds = (performance.now() - this.shownAt) / 1000 / Math.max(1, this.tasks.length);
+    for (const task of fine) this.answered(task, this.name, seconds);
+    this.left(this.tasks.filter((task) => this.out.has(task.image)));
+    say(`${fine.length} × ${this.name}${this.out.size ? `; ${this.out.size} to look at one by one` : ""}`);
+    this.tasks = [];
+    if (!(await this.fetch())) this.leave();
+    else $("cells").firstElementChild?.focus();
+  }
+
+  leave() {
+    this.open = false;
+    this.tasks = [];
+    this.shown("");
+    this.swap();
+    this.left([], true);
+  }
+
+  swap() {
+    $("grid").hidden = !this.open;
+    $("single").hidden = this.open;
+    $("to-grid").setAttribute("aria-pressed", String(this.open));
+    document.body.classList.toggle("in-grid", this.open);
+  }
+}

@@ -1,0 +1,263 @@
+// The page put together: who this is, what each key does, and the round trip with the server.
+
+import { Classes } from "./classes.js";
+import { $, get, make, name, percent, post, say } from "./dom.js";
+import { Grid } from "./grid.js";
+import { Outbox } from "./outbox.js";
+import { drawRail, drawStatus } from "./side.js";
+import { Stage } from "./stage.js";
+
+const address = new URL(location.href);
+const who = (address.searchParams.get("as") ?? "").replace(/[\u0000-\u001f\u007f]/g, "").slice(0, 40);
+address.searchParams.delete("token");
+history.replaceState(null, "", address);
+
+let state = null;
+let rail = [];
+let outbox;
+let stage;
+let grid;
+const when = $("when");
+when.value = localStorage.getItem("versionspace-when") ?? "hidden";
+const classes = new Classes((chosen) => (grid.open ? grid.fetch(chosen) : answer("class", chosen)));
+
+// One session for each tab: a reload keeps it, a copied tab gets another.
+async function session() {
+  const known = sessionStorage.getItem("versionspace-session");
+  const mine = known ?? name();
+  const free = !navigator.locks || (await new Promise((resolve) => {
+    navigator.locks.request(`versionspace-${mine}`, { ifAvailable: true }, (lock) => {
+      resolve(Boolean(lock));
+      return lock && new Promise(() => {});
+    });
+  }));
+  const kept = free && (navigator.locks || !known) ? mine : name();
+  sessionStorage.setItem("versionspace-session", kept);
+  return kept;
+}
+
+function answer(kind, chosen = null) {
+  const task = stage.current;
+  if (!task || grid.open) return;
+  if (task.broken && kind === "class") {
+    say("This image cannot be seen: X marks it as bad, Space skips it.");
+    return;
+  }
+  const word = chosen ?? { skip: "skipped", unsure: "unsure", bad: "bad image" }[kind];
+  const sent = send(task, kind, chosen, stage.seconds(), { again: Boolean(task.again) });
+  remember({ uid: sent.uid, image: task.image, name: chosen, reason: chosen === null ? word : "", task,
+    earlier: task.was !== undefined || Boolean(task.again) });
+  if (chosen) classes.flash(chosen);
+  const said = when.value === "after" && task.guess
+    ? `You: ${word}. The model: ${task.guess.name} (${percent(task.guess.agreement)} of its members).` : "";
+  stage.advance();
+  if (said) say(said, { seconds: 4 });
+  else $("live").textContent = `${word}. Next image.`;
+}
+
+function send(task, kind, chosen, seconds, more = {}) {
+  const one = { uid: name(), kind, image: task.image, name: chosen, seconds, when: when.value, ...more };
+  outbox.add(one);
+  return one;
+}
+
+function remember(entry) {
+  rail = [entry, ...rail.filter((one) => one.image !== entry.image)];
+  showRail();
+}
+
+const showRail = () => drawRail(rail, correct);
+
+function correct(one) {
+  if (grid.open) grid.leave();
+  if (stage.current?.image === one.image) return;
+  stage.bring({ ...(one.task ?? {}), image: one.image, was: one.name ?? one.reason, broken: false });
+  $("live").textContent = `Correcting: it was ${one.name ?? one.reason}.`;
+}
+
+async function undo() {
+  if (grid.open) grid.leave();
+  if (stage.current?.was !== undefined) {
+    stage.advance();
+    return;
+  }
+  if (!rail.length) await refresh();
+  const last = rail.shift();
+  if (!last) {
+    say("There is nothing to take back.");
+    return;
+  }
+  outbox.add({ uid: name(), kind: "undo", image: last.image, of: last.uid });
+  if (last.earlier) say(`Taken back: ${last.name ?? last.reason}. The earlier answer stands.`);
+  else {
+    stage.bring({ ...(last.task ?? {}), image: last.image, was: undefined, guess: last.task?.guess ?? null });
+    say(`Taken back: ${last.name ?? last.reason}`);
+  }
+  showRail();
+}
+
+async function refresh() {
+  try {
+    const before = outbox?.waiting().length;
+    const found = await get(`/api/status?session=${stage?.session ?? ""}&who=${encodeURIComponent(who)}`);
+    state = found;
+    if (outbox && !before && !outbox.waiting().length) {
+      const tasks = new Map(rail.map((one) => [one.uid, one.task]));
+      rail = found.rail.map((one) => ({ ...one, task: tasks.get(one.uid) }));
+    }
+    draw();
+  } catch (error) {
+    if (error.status === 401) outbox.trouble = "The key is no longer valid: open the address that the terminal shows.";
+    if (state) drawStatus(state, { trouble: outbox?.trouble || "The server does not answer; answers are kept here." });
+  }
+}
+
+function draw() {
+  classes.update(state.classes);
+  drawStatus(state, { trouble: outbox?.trouble });
+  showRail();
+  finished();
+  if (stage && stage.generation !== null && state.round !== stage.generation) stage.fill({ anew: true });
+  else if (stage && !stage.current && !stage.finished) stage.fill();
+}
+
+function finished() {
+  const over = Boolean(stage?.finished) && !stage.current && !outbox.waiting().length;
+  const was = !$("finished").hidden;
+  $("finished").hidden = !over;
+  $("single").hidden = over || grid.open;
+  document.body.classList.toggle("over", over);
+  if (!over) return;
+  const training = !state.ended;
+  const why = stage.finished === "budget" ? `All ${state.budget} labels of the budget are given.`
+    : `There is nothing more to label: ${stage.finished}.`;
+  $("finished").replaceChildren(
+    make("h2", { textContent: training ? "Thank you. The last model is being trained." : "Done." }),
+    make("p", { textContent: why }), make("p", { textContent: state.light.sentence }),
+    make("p", { className: "hint", textContent: training ? "This page shows when it is ready. You may close it: the "
+      + "server goes on." : "The labels and the classifier are in the campaign’s folder: versionspace export gives "
+      + "them. Answers can still be corrected at the side." }));
+  if (!was) $("finished").focus();
+}
+
+function told(found) {
+  if (found.generation !== undefined && stage && stage.generation !== null && found.generation !== stage.generation) {
+    stage.fill({ anew: true });
+  }
+  if (state) drawStatus(state, { trouble: outbox?.trouble });
+  clearTimeout(told.later);
+  told.later = setTimeout(refresh, 250);
+}
+
+function keys(event) {
+  if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
+  const field = event.target.matches("input, select, textarea");
+  if (field) return;
+  const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
+  if (key === "Enter" && grid.open) grid.confirm();
+  else if (grid.open && key.startsWith("Arrow")) grid.move(key);
+  else if (grid.open && key === " ") return;
+  else if (event.repeat && key !== "Backspace") return;
+  else if (/^[0-9]$/.test(key)) classes.byKey(key);
+  else if (key === " ") answer("skip");
+  else if (key === "u") answer("unsure");
+  else if (key === "x") answer("bad");
+  else if (key === "Backspace") undo();
+  else if (key === "g") toggleGrid();
+  else if (key === "z") stage.zoom();
+  else if (key === "n") newClass();
+  else if (key === "p") toggleSide();
+  else if (key === "?") $("keys").showModal();
+  else if (classes.names.length > 10 && key === "/") classes.open();
+  else if (classes.names.length > 10 && /^\p{L}$/u.test(key)) classes.open(key);
+  else return;
+  event.preventDefault();
+}
+
+const toggleGrid = () => (grid.open ? grid.leave() : grid.enter());
+
+function toggleSide() {
+  const hidden = document.body.classList.toggle("no-side");
+  $("to-side").setAttribute("aria-expanded", String(!hidden));
+}
+
+function newClass() {
+  $("class-name").value = "";
+  $("class-trouble").textContent = "";
+  $("adding").showModal();
+  $("class-name").focus();
+}
+
+async function addClass() {
+  const wanted = $("class-name").value.trim();
+  if (!wanted) {
+    $("class-trouble").textContent = "Type a name.";
+    return;
+  }
+  try {
+    await post("/api/class", { name: wanted });
+    $("adding").close();
+    await refresh();
+    say(`${wanted} is a class now`);
+  } catch (error) {
+    $("class-trouble").textContent = error.message;
+  }
+}
+
+function wire() {
+  document.addEventListener("keydown", keys);
+  for (const made of document.querySelectorAll("[data-kind]")) {
+    made.addEventListener("click", () => answer(made.dataset.kind));
+  }
+  $("undo").addEventListener("click", undo);
+  $("zoom").addEventListener("click", () => stage.zoom());
+  $("to-grid").addEventListener("click", toggleGrid);
+  $("to-side").addEventListener("click", toggleSide);
+  $("to-keys").addEventListener("click", () => $("keys").showModal());
+  $("new-class").addEventListener("click", newClass);
+  $("class-add").addEventListener("click", addClass);
+  $("class-cancel").addEventListener("click", () => $("adding").close());
+  $("class-name").addEventListener("keydown", (event) => event.key === "Enter" && addClass());
+  when.addEventListener("change", () => {
+    localStorage.setItem("versionspace-when", when.value);
+    when.blur();
+    stage.ahead = stage.ahead.filter((task) => task.mine);
+    stage.fill();
+  });
+  // Buttons that a mouse has clicked must not keep the keys to themselves.
+  document.addEventListener("click", (event) => event.detail && event.target.closest("main button, nav button")?.blur());
+  addEventListener("pagehide", () => {
+    const body = { session: stage.session, who, leaving: true };
+    post("/api/next", body, { keepalive: true }).catch(() => {});
+  });
+  document.addEventListener("visibilitychange", () => document.hidden || refresh());
+}
+
+async function start() {
+  const mine = await session();
+  while (!state) {
+    await refresh();
+    if (!state) await new Promise((resolve) => setTimeout(resolve, 500));
+  }
+  outbox = new Outbox({ campaign: state.campaign, session: mine, who, told });
+  stage = new Stage({ session: mine, who, outbox, when: () => when.value, changed: finished });
+  grid = new Grid({
+    session: mine, who, state: () => state, shown: (chosen) => classes.mark(chosen),
+    answered: (task, chosen, seconds) => {
+      const sent = send(task, "class", chosen, seconds, { when: "before", grid: true });
+      remember({ uid: sent.uid, image: task.image, name: chosen, reason: "", task: null, earlier: false });
+    },
+    left: (tasks, leaving) => {
+      for (const task of [...tasks].reverse()) stage.ahead.unshift(stage.fetched({ ...task, mine: true }));
+      if (leaving) stage.mineFirst();
+      stage.fill();
+    },
+  });
+  stage.others = () => grid.tasks;
+  wire();
+  draw();
+  await stage.fill();
+  setInterval(refresh, 1500);
+}
+
+start();

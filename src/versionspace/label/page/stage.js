@@ -1,0 +1,148 @@
+// The image on the screen and those that come next, fetched and decoded ahead: an answer never waits for the network.
+
+import { $, make, percent, post, say } from "./dom.js";
+
+const AHEAD = 5;
+
+export class Stage {
+  constructor({ session, who, outbox, when, changed }) {
+    Object.assign(this, { session, who, outbox, when, changed });
+    this.current = null;
+    this.ahead = [];
+    this.generation = null;
+    this.finished = "";
+    this.filling = false;
+    this.shownAt = 0;
+    const frame = $("frame");
+    frame.addEventListener("click", (event) => this.zoom(undefined, event));
+    frame.addEventListener("pointermove", (event) => this.look(event));
+  }
+
+  // What must not be given to this tab again.
+  have(kept) {
+    return [...new Set([...kept.map((task) => task.image), ...this.outbox.images()])].slice(0, 200);
+  }
+
+  async fill({ anew = false } = {}) {
+    if (this.filling) return;
+    this.filling = true;
+    try {
+      // A new model asks: what is in store is out of date, but for what was taken back or clicked out of a grid.
+      const mine = this.ahead.filter((task, place) => !anew || task.mine || place === 0);
+      const kept = [...(this.current ? [this.current] : []), ...mine, ...(this.others?.() ?? [])];
+      const want = Math.max(0, AHEAD - mine.length);
+      const found = await post("/api/next", {
+        session: this.session, who: this.who, have: this.have(kept), want, when: this.when(),
+      });
+      this.generation = found.generation;
+      this.finished = found.finished;
+      const known = new Set([this.current?.image, ...this.outbox.images()]);
+      if (anew) this.ahead = this.ahead.filter((task) => task.mine || task === mine[0]);
+      for (const task of this.ahead) known.add(task.image);
+      for (const task of found.tasks) if (!known.has(task.image)) this.ahead.push(this.fetched(task));
+      if (!this.current) this.advance();
+    } catch (error) {
+      clearTimeout(this.later);
+      this.later = setTimeout(() => this.fill(), 1000);
+    } finally {
+      this.filling = false;
+    }
+    this.changed();
+  }
+
+  fetched(task) {
+    const picture = make("img", { className: "picture", draggable: false, alt: "Image to label" });
+    picture.decoding = "sync";
+    task.picture = picture;
+    task.ready = new Promise((resolve) => {
+      picture.addEventListener("load", () => resolve(true));
+      picture.addEventListener("error", () => {
+        task.broken = true;
+        resolve(false);
+        if (this.current === task) this.show(task);
+      });
+    });
+    picture.src = `/image/${encodeURIComponent(task.image)}`;
+    picture.decode?.().catch(() => {});
+    return task;
+  }
+
+  advance() {
+    this.show(this.ahead.shift() ?? null);
+    if (this.ahead.length < AHEAD - 1) this.fill();
+  }
+
+  show(task) {
+    this.current = task;
+    this.zoom(false);
+    const frame = $("frame");
+    const banner = $("banner");
+    banner.hidden = true;
+    if (!task) {
+      frame.replaceChildren(make("p", { className: "hint", textContent: this.finished ? "" : "One moment…" }));
+    } else if (task.broken) {
+      frame.replaceChildren(make("p", { className: "broken", textContent:
+        "This image cannot be shown: its file is damaged, changed or gone. X marks it as bad; labelling goes on." }));
+    } else {
+      if (!task.picture) this.fetched(task);
+      frame.replaceChildren(task.picture);
+      task.ready.then((fine) => fine && task.picture.classList.toggle("tiny", task.picture.naturalWidth < 160));
+    }
+    if (task?.was !== undefined) {
+      banner.hidden = false;
+      banner.textContent = `Correcting: it was “${task.was}”. Undo leaves it so.`;
+    } else if (task?.again) {
+      banner.hidden = false;
+      banner.textContent = "A second look: this one has a label that may be wrong. Answer as if it were new.";
+    }
+    const guess = $("guess");
+    guess.hidden = !(task?.guess && this.when() === "before");
+    if (!guess.hidden) guess.textContent = `The model says ${task.guess.name} (${percent(task.guess.agreement)} of its members).`;
+    this.shownAt = performance.now();
+    this.changed();
+  }
+
+  // Back on the screen, before what is there now.
+  bring(task) {
+    if (this.current) {
+      this.current.mine = true;
+      this.ahead.unshift(this.current);
+    }
+    task.mine = true;
+    this.ahead = this.ahead.filter((other) => other.image !== task.image);
+    this.show(task.picture ? task : this.fetched(task));
+  }
+
+  // After a grid: those that were clicked out of it, then what was on the screen before.
+  mineFirst() {
+    const count = this.ahead.findIndex((task) => !task.mine);
+    if (!this.ahead[0]?.mine) return;
+    if (this.current) {
+      this.current.mine = true;
+      this.ahead.splice(count < 0 ? this.ahead.length : count, 0, this.current);
+    }
+    this.show(this.ahead.shift());
+  }
+
+  seconds() {
+    return Math.round(performance.now() - this.shownAt) / 1000;
+  }
+
+  zoom(on, event) {
+    const frame = $("frame");
+    const zoomed = on ?? !frame.classList.contains("zoomed");
+    frame.classList.toggle("zoomed", zoomed && Boolean(this.current) && !this.current?.broken);
+    $("zoom").setAttribute("aria-pressed", String(frame.classList.contains("zoomed")));
+    if (event) this.look(event);
+    if (on === undefined) say(frame.classList.contains("zoomed") ? "Zoomed" : "Whole image", { seconds: 1 });
+  }
+
+  look(event) {
+    const picture = this.current?.picture;
+    if (!picture || !$("frame").classList.contains("zoomed")) return;
+    const box = $("frame").getBoundingClientRect();
+    const across = (100 * (event.clientX - box.left)) / box.width;
+    const down = (100 * (event.clientY - box.top)) / box.height;
+    picture.style.transformOrigin = `${across}% ${down}%`;
+  }
+}

@@ -1,0 +1,118 @@
+"""The server: one socket, one campaign, one trainer; started, and ended without loss however it ends."""
+
+import json
+import os
+import secrets
+import socket
+import threading
+import webbrowser
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+import uvicorn
+
+from versionspace.campaign.campaign import Campaign
+from versionspace.data.folder.pixels import decoding
+from versionspace.errors import InputError
+from versionspace.label.api import build, guarded
+from versionspace.label.desk import Desk
+from versionspace.label.guard import Door
+from versionspace.label.imports import Imported, taken_in
+from versionspace.label.showing import Showing
+from versionspace.label.supervising import Supervisor
+from versionspace.store.folder import write
+
+KEY = ".label.json"
+_LOOPBACK = ("127.0.0.1", "localhost", "::1")
+_EVERY = ("0.0.0.0", "::")
+
+
+@dataclass(frozen=True)
+class Opened:
+    """Where the page is."""
+
+    address: str
+    """With the token: for the person alone."""
+    port: int
+    folder: Path
+
+
+def serve(
+    campaign: Campaign, found: Imported, *, host: str = "127.0.0.1", port: int | None = None, browser: bool = True,
+    say: Callable[[Opened], None] = lambda _: None,
+) -> None:  # fmt: skip
+    """Serves the page until it is stopped. Closes the campaign."""
+    with ExitStack() as stack:
+        stack.callback(campaign.close)
+        stack.enter_context(decoding())
+        taken_in(campaign, found)
+        desk = Desk(campaign)
+        token, last = _key(campaign.folder.path)
+        bound = stack.enter_context(_bound(host, last if port is None else port))
+        number = int(bound.getsockname()[1])
+        _keep(campaign.folder.path, token, number)
+        door = _door(token, number, host)
+        showing = Showing(Path(campaign.config.data.name), campaign.dataset)
+        supervisor = Supervisor(desk).start()
+        stack.callback(supervisor.close)
+        app = guarded(build(desk, supervisor, showing), door)
+        opened = Opened(f"http://{_shown(host)}:{number}/?token={token}", number, campaign.folder.path)
+        say(opened)
+        if browser:
+            threading.Timer(0.5, webbrowser.open, [opened.address]).start()
+        config = uvicorn.Config(
+            app, log_level="warning", access_log=False, server_header=False, timeout_graceful_shutdown=3, lifespan="off"
+        )
+        uvicorn.Server(config).run(sockets=[bound])
+
+
+def _key(folder: Path) -> tuple[str, int]:
+    """Token and port of the last time: a tab that is still open goes on when the server comes back."""
+    try:
+        found = json.loads((folder / KEY).read_text(encoding="utf-8"))
+        return str(found["token"]), int(found["port"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return secrets.token_urlsafe(24), 0
+
+
+def _keep(folder: Path, token: str, port: int) -> None:
+    path = folder / KEY
+    if not path.exists():
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600))
+    write(path, json.dumps({"token": token, "port": port}).encode())
+    path.chmod(0o600)
+
+
+def _bound(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    for wanted in dict.fromkeys((port, 0)):
+        bound = socket.socket(family, socket.SOCK_STREAM)
+        if os.name == "posix":
+            bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            bound.bind((host, wanted))
+            return bound
+        except OSError as error:
+            bound.close()
+            last = error
+    raise InputError(
+        "--host",
+        expected="an address of this machine",
+        got=f"{host} ({last})",
+        fix="Leave it out for this machine alone.",
+    ) from last
+
+
+def _door(token: str, port: int, host: str) -> Door:
+    if host in _LOOPBACK:
+        return Door(token, port)
+    if host in _EVERY:
+        return Door(token, port, (*_LOOPBACK, socket.gethostname().lower()), any_address=True)
+    return Door(token, port, (*_LOOPBACK, host.lower()))
+
+
+def _shown(host: str) -> str:
+    name = socket.gethostname() if host in _EVERY else host
+    return f"[{name}]" if ":" in name else name

@@ -1,0 +1,59 @@
+"""Images unlike those seen so far, one by one: k-centre on simple features, kept up as images are asked."""
+
+import numpy as np
+
+from versionspace import rng
+from versionspace.campaign.coldstart import simple_features
+from versionspace.campaign.pictures import Pictures
+from versionspace.store.record import as_ids
+from versionspace.store.replay import ImageId
+from versionspace.types import Array
+
+_CHUNK = 16_384
+
+
+class Spread:
+    """Distances from every askable image to the nearest that was asked. Cost N·F for each image asked."""
+
+    def __init__(self, pictures: Pictures, seed: int) -> None:
+        found = pictures.cut.askable()
+        self.ids: tuple[ImageId, ...] = as_ids(found)
+        self._rows = {image: row for row, image in enumerate(self.ids)}
+        self._features = _features(pictures, found)
+        self._squares = np.einsum("nf,nf->n", self._features, self._features)
+        self._distance = np.full(len(found), np.inf, np.float32)
+        self._free = np.ones(len(found), np.bool_)
+        self._ties = rng.as_uniforms(rng.id_hashes(rng.key(seed, "spread"), found)) if len(found) else np.empty(0)
+
+    def seen(self, image: ImageId) -> None:
+        """An image was asked, here or elsewhere."""
+        row = self._rows.get(image)
+        if row is None or not self._free[row]:
+            return
+        self._free[row] = False
+        away = self._squares - 2 * (self._features @ self._features[row]) + self._squares[row]
+        np.minimum(self._distance, away, out=self._distance)
+
+    def take(self, count: int) -> dict[ImageId, float]:
+        """So many, or what is left, each farthest from all before it; with its distance."""
+        out: dict[ImageId, float] = {}
+        for _ in range(count):
+            rows = np.flatnonzero(self._free)
+            if not len(rows):
+                break
+            first = not np.isfinite(self._distance[rows[0]])
+            best = int(rows[np.argmax(self._ties[rows] if first else self._distance[rows])])
+            out[self.ids[best]] = 0.0 if first else float(np.sqrt(max(0.0, self._distance[best])))
+            self.seen(self.ids[best])
+        return out
+
+    @property
+    def left(self) -> int:
+        """Images that nobody has seen."""
+        return int(self._free.sum())
+
+
+def _features(pictures: Pictures, ids: Array) -> Array:
+    """In chunks: the pixels of a large folder do not fit into memory at once; each chunk has its own scale."""
+    parts = [simple_features(pictures.pool(ids[s : s + _CHUNK])) for s in range(0, len(ids), _CHUNK)]
+    return np.concatenate(parts).astype(np.float32) if parts else np.empty((0, 1), np.float32)

@@ -1,0 +1,71 @@
+"""What the page shows besides the image: progress, pace, the model that asks, the stop light and the curves."""
+
+from typing import Any
+
+from versionspace.campaign.advice import advice
+from versionspace.label.desk import Desk
+from versionspace.label.history import Given
+from versionspace.label.showing import Showing
+from versionspace.label.supervising import Supervisor, Training
+
+RAIL = 30
+"""Last answers of one person that the page lists."""
+TROUBLES = 20
+
+
+def status(desk: Desk, supervisor: Supervisor | None, showing: Showing, session: str, who: str) -> dict[str, Any]:
+    """All of it, as one record for the page."""
+    training = supervisor.now() if supervisor else Training("down", trouble="no trainer was started")
+    with desk.lock:
+        if session:
+            desk.leases.renew(session)
+        state = desk.state
+        rounds = [{**state.metrics[r], "round": r} for r in sorted(state.metrics)]
+        spent, total = desk.spent(), desk.total
+        pace = desk.pace()
+        light = advice(rounds, total=total, spent=spent, rule=desk.campaign.rounds.rule)
+        audit = [ask for ask in state.asks if ask.purpose == "audit"]
+        asked = sum(len(ask.ids) for ask in audit)
+        return {
+            "campaign": desk.key,
+            "classes": [{"name": name, "labels": n} for name, n in desk.classes().items()],
+            "done": spent,
+            "budget": total,
+            "audit": {"done": asked - len(desk.asked.audit()), "of": asked},
+            "seconds": round(pace.label, 2),
+            "left": round(max(0, total - spent) * pace.label),
+            "round": desk.generation(),
+            "behind": desk.behind(),
+            "people": desk.leases.working(),
+            "training": {
+                "stage": training.stage, "share": training.share, "round": training.round,
+                "trouble": training.trouble, "retry": training.retry,
+            },
+            "light": {"colour": light.light, "sentence": light.sentence},
+            "curves": [_point(r) for r in rounds],
+            "ended": state.ended,
+            "grid": desk.guesses is not None,
+            "rail": [_answer(g) for g in desk.history.by(who, RAIL)],
+            "troubles": _troubles(desk, showing),
+        }  # fmt: skip
+
+
+def _point(found: dict[str, Any]) -> dict[str, Any]:
+    audit = found["audit"]
+    kept = {k: audit[k] for k in ("images", "accuracy", "low", "high")} if audit and audit["images"] else None
+    return {"round": found["round"], "labels": found["labels"], "diameter": found["diameter"], "audit": kept}
+
+
+def _answer(given: Given) -> dict[str, Any]:
+    earlier = given.earlier is not None and not given.earlier.undone
+    found = {"uid": given.uid, "image": str(given.image), "name": given.name, "reason": given.reason}
+    return found | {"earlier": earlier}
+
+
+def _troubles(desk: Desk, showing: Showing) -> list[str]:
+    """Files that were left out when the folder was read, and those that could not be shown since."""
+    report = desk.campaign.dataset.report
+    skipped = [f"{entry.file}: {entry.why}" for entry in report.skipped] if report else []
+    found = skipped + list(showing.trouble.values())
+    more = [f"and {len(found) - TROUBLES} more"] if len(found) > TROUBLES else []
+    return found[:TROUBLES] + more

@@ -1,0 +1,33 @@
+"""Labels as CSV that a spreadsheet opens without running anything."""
+
+import csv
+import io
+from collections.abc import Mapping
+
+from versionspace.store.replay import ImageId, State
+
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+
+
+def safe(cell: str) -> str:
+    """A cell that no spreadsheet takes for a formula.
+
+    >>> safe("=1+1"), safe("cat")
+    ("'=1+1", 'cat')
+    """
+    return f"'{cell}" if cell.startswith(_FORMULA) else cell
+
+
+def labels_csv(state: State, files: Mapping[ImageId, str]) -> str:
+    """One line for each image that was answered: file, label (empty: none), reason, purpose, who, id."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(["file", "label", "reason", "purpose", "who", "id"])
+    for image, label in state.labels.items():
+        reason = str(label.shown.get("reason", ""))
+        if reason == "undone":
+            continue
+        ask, _ = state.places[image]
+        row = [files.get(image, ""), label.name or "", reason, ask.purpose, label.who, str(image)]
+        writer.writerow([safe(cell) for cell in row])
+    return out.getvalue()

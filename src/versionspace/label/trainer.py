@@ -1,0 +1,151 @@
+"""The process that trains: ``python -m versionspace.label.trainer FOLDER``.
+
+Orders come in on its standard input and news go out on its standard output, a line of JSON each. It reads the ledger
+and never writes it. When its input ends, for whatever reason, it ends too, in the midst of a fit if need be.
+
+    in   {"size": 12}                                   train on the labels there are; ask for so many images
+    out  {"kind": "ready"}
+         {"kind": "step", "round": 3, "stage": "fit", "share": 0.4}
+         {"kind": "round", "events": [...], "guesses": {...}}      to be committed by whoever holds the ledger
+         {"kind": "failed", "text": "..."}
+"""
+
+import base64
+import contextlib
+import json
+import os
+import queue
+import sys
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from versionspace.campaign.learning import HEADS, learner, training_of
+from versionspace.campaign.pictures import opened, restored
+from versionspace.campaign.processes import die_with_parent, ignore_interrupts
+from versionspace.campaign.rounds import Rounds, Step
+from versionspace.config import read_text
+from versionspace.ensemble.predict import Opinions
+from versionspace.errors import VersionspaceError
+from versionspace.store.events import Event
+from versionspace.store.folder import Folder, read_arrays
+from versionspace.store.ledger import Ledger
+from versionspace.store.replay import State, replay
+from versionspace.types import Array
+
+NICE = 10
+
+
+class _Watched(Rounds):
+    """Rounds that remember what the members said of the pool."""
+
+    said: Opinions | None = None
+
+    def _measured(
+        self, state: State, given: Any, round_: int, learner: Any, said: dict[str, Opinions], reference: Array
+    ) -> dict[str, Any]:
+        self.said = said.get("pool")
+        return super()._measured(state, given, round_, learner, said, reference)
+
+
+class Trainer:
+    """One campaign's rounds, computed on snapshots of its ledger."""
+
+    def __init__(self, folder: Path, tell: Any) -> None:
+        self.folder, self.tell = Folder(folder), tell
+        self.config = read_text(self.folder.config.read_text(encoding="utf-8"), str(self.folder.config))
+        pictures = restored(opened(self.config), read_arrays(self.folder.split))
+        threads = self.config.machine.threads or max(1, (os.cpu_count() or 2) - 1)
+        if self.config.ensemble.net == HEADS:
+            # The backbone looks at each image once, ever: while the person gives the first labels.
+            tell({"kind": "step", "round": 0, "stage": "features", "share": 0.0})
+            training = training_of(self.config, has_validation=False)
+            learner(self.config, 2, lambda: pictures.of("pool"), training=training, threads=threads)
+        self.rounds = _Watched(self.config, pictures, self.folder, threads=threads, report=self._step)
+
+    def round(self, size: int) -> dict[str, Any]:
+        """Trains on the labels of now; the news of it."""
+        with Ledger.view(self.folder.ledger) as ledger:
+            state = replay(ledger.events())
+        for ask in state.asks:
+            ask.closed = ask.purpose != "audit"  # whoever commits the round closes the asks before it
+        query = self.config.query.model_copy(update={"size": size})
+        self.rounds.config = self.config.model_copy(update={"query": query})
+        events = self.rounds.compute(state, max(state.metrics, default=0) + 1)
+        return {"kind": "round", "events": [encode(e) for e in events], "guesses": self._guesses(state.classes)}
+
+    def _guesses(self, classes: list[str]) -> dict[str, Any] | None:
+        said = self.rounds.said
+        if said is None:
+            return None
+        agreement = (said.votes == said.majority).mean(axis=0).astype(np.float32)
+        return {
+            "classes": classes, "majority": _packed(said.majority.astype(np.int32)), "agreement": _packed(agreement),
+        }  # fmt: skip
+
+    def _step(self, step: Step) -> None:
+        self.tell({"kind": "step", "round": step.round, "stage": step.stage, "share": round(step.share, 3)})
+
+
+def encode(event: Event) -> dict[str, Any]:
+    """An event for the other side."""
+    return {
+        "kind": event.kind, "round": event.round, "body": event.body, "environment": event.environment,
+    }  # fmt: skip
+
+
+def decode(found: Mapping[str, Any]) -> Event:
+    """An event from the other side."""
+    return Event(found["kind"], found["round"], found["body"], environment=found["environment"])
+
+
+def unpacked(found: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """Guesses from the other side."""
+    if found is None:
+        return None
+    majority = np.frombuffer(base64.b64decode(found["majority"]), np.int32)
+    agreement = np.frombuffer(base64.b64decode(found["agreement"]), np.float32)
+    return {"classes": found["classes"], "majority": majority, "agreement": agreement}
+
+
+def _packed(array: Array) -> str:
+    return base64.b64encode(np.ascontiguousarray(array).tobytes()).decode()
+
+
+def main() -> None:
+    """Takes orders until its input ends."""
+    ignore_interrupts()
+    die_with_parent()
+    out = sys.stdout
+    sys.stdout = sys.stderr  # what libraries print must not get among the news
+    if hasattr(os, "nice"):
+        os.nice(NICE)
+    orders: queue.Queue[str] = queue.Queue()
+    lock = threading.Lock()
+
+    def tell(news: Mapping[str, Any]) -> None:
+        with lock, contextlib.suppress(BrokenPipeError):
+            out.write(json.dumps(news) + "\n")
+            out.flush()
+
+    def listen() -> None:
+        for line in sys.stdin:
+            orders.put(line)
+        os._exit(0)  # the server is gone, or wants no more
+
+    threading.Thread(target=listen, daemon=True).start()
+    try:
+        trainer = Trainer(Path(sys.argv[1]), tell)
+        tell({"kind": "ready"})
+        while True:
+            tell(trainer.round(int(json.loads(orders.get())["size"])))
+    except VersionspaceError as error:
+        tell({"kind": "failed", "text": str(error)})
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

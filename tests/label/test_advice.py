@@ -1,0 +1,69 @@
+"""The stop light: never green without an audit."""
+
+from versionspace.campaign.advice import AUDITED, advice
+from versionspace.campaign.stopping import parse
+
+
+def a_round(labels, diameter, audit=None, fit=1.0, **classes):
+    return {"labels": labels, "diameter": diameter, "fit": fit, "kappa": 0.99,
+            "classes": classes or {"cat": 50, "dog": 50}, "audit": audit, "sets": {}}  # fmt: skip
+
+
+def audit(accuracy=0.95, images=40):
+    return {"images": images, "accuracy": accuracy, "low": accuracy - 0.1, "high": min(1.0, accuracy + 0.04)}
+
+
+FLAT = [a_round(60 + 10 * n, 0.02, audit()) for n in range(5)]
+
+
+def test_nothing_is_known_at_the_start():
+    assert advice([], total=300, spent=3).light == "red"
+
+
+def test_flat_and_audited_is_green_and_says_both():
+    found = advice(FLAT, total=300, spent=110)
+    assert found.light == "green"
+    assert "flat at 2.0%" in found.sentence
+    assert "95% (85% to 99%)" in found.sentence
+
+
+def test_a_flat_diameter_alone_is_never_green():
+    for missing in (None, audit(images=0), audit(images=AUDITED - 1)):
+        found = advice([dict(r, audit=missing) for r in FLAT], total=300, spent=110)
+        assert found.light == "amber"
+        assert "audit" in found.sentence
+
+
+def test_a_rule_that_fires_on_the_diameter_alone_is_not_green_either():
+    rounds = [dict(r, audit=None) for r in FLAT[:1]]
+    assert advice(rounds, total=300, spent=60, rule=parse("diameter(0.05)")).light == "amber"
+
+
+def test_a_falling_diameter_is_red_and_says_by_how_much():
+    rounds = [a_round(10 * n, d, audit()) for n, d in enumerate((0.5, 0.4, 0.3, 0.2), start=1)]
+    found = advice(rounds, total=300, spent=40)
+    assert found.light == "red"
+    assert "moved by 30.0%" in found.sentence
+
+
+def test_two_rounds_are_too_early():
+    found = advice(FLAT[:2], total=300, spent=70)
+    assert found.light == "red"
+    assert "2 more rounds show" in found.sentence
+
+
+def test_a_rare_class_a_bad_fit_and_a_low_audit_each_turn_it_amber():
+    rare = [dict(r, classes={"cat": 90, "other": 1}) for r in FLAT]
+    assert "“other” has one label" in advice(rare, total=300, spent=110).sentence
+    loose = [dict(r, fit=0.9) for r in FLAT]
+    assert "90.0%" in advice(loose, total=300, spent=110).sentence
+    low = [dict(r, audit=audit(0.6)) for r in FLAT]
+    assert "60%" in advice(low, total=300, spent=110).sentence
+    assert {advice(r, total=300, spent=110).light for r in (rare, loose, low)} == {"amber"}
+
+
+def test_a_spent_budget_that_was_still_moving_is_amber():
+    rounds = [a_round(10 * n, d, audit()) for n, d in enumerate((0.5, 0.4, 0.3, 0.2), start=1)]
+    found = advice(rounds, total=40, spent=40)
+    assert found.light == "amber"
+    assert found.sentence.startswith("The budget is spent, but the diameter still moved")

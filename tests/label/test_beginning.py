@@ -1,0 +1,115 @@
+"""From a folder to a campaign, and the labels that are known before."""
+
+import json
+
+import pytest
+
+from versionspace.campaign.campaign import Campaign
+from versionspace.data import load
+from versionspace.errors import InputError
+from versionspace.label.beginning import campaign_folder, class_names, new
+from versionspace.label.desk import Desk
+from versionspace.label.imports import imported, taken_in
+from versionspace.label.studio import choices, tasks
+from versionspace.store.record import read
+
+
+def test_the_campaign_lies_beside_the_images_and_never_among_them(folder):
+    assert campaign_folder(folder.photos, None) == folder.photos.with_name("photos.versionspace")
+    for inside in (folder.photos, folder.photos / "x"):
+        with pytest.raises(InputError, match="outside the images"):
+            campaign_folder(folder.photos, inside)
+
+
+def test_a_new_campaign_suits_a_person(folder):
+    config, found = new(folder.photos, folder.classes, budget=60, net="small")
+    assert config.oracle.kind == "person"
+    assert (config.budget.total, config.budget.audit) == (60, 10)
+    assert config.query.method == "gvd"
+    assert found.names == {}
+
+
+def test_two_classes_are_the_least():
+    for text in ("", "cat", "cat,cat"):
+        with pytest.raises(InputError, match="two names"):
+            class_names(text)
+
+
+def test_a_link_that_leaves_the_folder_is_refused_at_the_start(folder, tmp_path):
+    other = tmp_path / "other.png"
+    other.write_bytes((folder.photos / "00000.png").read_bytes() + b"\0")
+    (folder.photos / "link.png").symlink_to(other)
+    with pytest.raises(InputError, match="leads out"):
+        new(folder.photos, folder.classes, net="small")
+
+
+def test_too_few_images_are_not_worth_it(tmp_path, folder):
+    few = tmp_path / "few"
+    few.mkdir()
+    for file in sorted(folder.photos.iterdir())[:5]:
+        (few / file.name).write_bytes(file.read_bytes())
+    with pytest.raises(InputError, match="at least 30 images"):
+        new(few, folder.classes, net="small")
+
+
+def studio_task(file, *names, cancelled=False):
+    results = [{"type": "choices", "from_name": "c", "to_name": "i", "value": {"choices": [n]}} for n in names]
+    return {"data": {"image": file}, "annotations": [{"was_cancelled": cancelled, "result": results}]}
+
+
+def test_an_export_of_label_studio_is_taken_in(folder, tmp_path):
+    files = sorted(f.name for f in folder.photos.iterdir())[:4]
+    export = tmp_path / "export.json"
+    export.write_text(json.dumps([
+        studio_task(f"/data/upload/3/0a1b2c3d-{files[0]}", "1"),
+        studio_task(f"/data/local-files/?d=photos/{files[1]}", "2"),
+        studio_task(f"s3://bucket/photos/{files[2]}", "0", cancelled=True),
+        studio_task("/data/upload/3/elsewhere.png", "1"),
+    ]))  # fmt: skip
+    config, found = new(folder.photos, folder.classes, budget=40, net="small", labels=export)
+    dataset = load(folder.photos, progress=False)
+    by_file = dict(zip(dataset.train.files, dataset.train.ids.tolist(), strict=True))
+    assert found.names == {by_file[files[0]]: "1", by_file[files[1]]: "2"}
+    assert found.unknown == ("data/upload/3/elsewhere.png",)
+    assert config.budget.total == 42, "labels that are there come on top"
+
+
+def test_labels_csv_is_taken_in_and_unknown_classes_are_refused(folder, tmp_path):
+    files = sorted(f.name for f in folder.photos.iterdir())
+    table = tmp_path / "labels.csv"
+    table.write_text("file,label\n" + "".join(f"{f},{n % 3}\n" for n, f in enumerate(files[:30])))
+    dataset = load(folder.photos, progress=False)
+    assert len(imported(dataset, folder.classes, table).names) == 30
+    with pytest.raises(InputError, match="also 2"):
+        imported(dataset, ("0", "1"), table)
+    table.write_text("file,label\nnothing.png,1\n")
+    with pytest.raises(InputError, match="none of 1"):
+        imported(dataset, folder.classes, table)
+
+
+def test_imported_labels_are_trained_on_or_audited_but_never_asked(folder, tmp_path):
+    files = sorted(f.name for f in folder.photos.iterdir())
+    table = tmp_path / "labels.csv"
+    table.write_text("file,label\n" + "".join(f"{f},{n % 3}\n" for n, f in enumerate(files[:60])))
+    found = imported(load(folder.photos, progress=False), folder.classes, table)
+    with Campaign.open(folder.campaign(150)) as campaign:
+        count = taken_in(campaign, found)
+        cut = campaign.pictures.cut
+        assert count == len(set(found.names) - set(cut.reference.tolist()))
+        audit = {i for i in cut.audit.tolist() if i in found.names}
+        assert audit
+        assert not audit & set(campaign.state.given()), "the audit is never trained on"
+        assert taken_in(campaign, found) == 0, "once"
+        desk = Desk(campaign)
+        assert desk.order() is not None, "it can train at once"
+        served = {t.image for t in desk.next("tab", "", (), 12).tasks}
+        assert not served & set(found.names)
+        assert campaign.state.problems == []
+
+
+def test_what_goes_out_to_label_studio_comes_back(desk):
+    image = desk.next("tab", "", (), 1).tasks[0].image
+    desk.campaign.accept({image: "1"}, who="anna")
+    files = dict(zip(desk.campaign.dataset.train.ids.tolist(), desk.campaign.dataset.train.files, strict=True))
+    out = tasks(read(desk.campaign.folder), files, prefix="/data/local-files/?d=photos/")
+    assert choices(out) == {f"photos/{files[image]}": "1"}

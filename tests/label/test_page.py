@@ -1,0 +1,273 @@
+"""The page in a real browser: a person labels by keyboard."""
+
+from collections import Counter
+
+import pytest
+
+from label.conftest import Folder
+from label.serving import Server
+from versionspace.store.record import read
+from versionspace.store.verify import verify
+
+pytestmark = pytest.mark.slow
+
+
+class Person:
+    """Somebody who knows the truth and uses keys alone."""
+
+    def __init__(self, page, server, classes=("0", "1", "2")):
+        self.page, self.server, self.classes = page, server, classes
+        self.errors = []
+        page.on("pageerror", lambda error: self.errors.append(str(error)))
+        page.on("console", lambda m: self.errors.append(m.text) if m.type == "error" and "Failed to load" not in m.text
+                and "ERR_CONNECTION" not in m.text else None)  # fmt: skip
+
+    def open(self, query=""):
+        self.page.goto(self.server.address + query)
+        self.page.wait_for_selector("#frame img.picture")
+        return self
+
+    def image(self):
+        return self.page.locator("#frame img.picture").get_attribute("src").rpartition("/")[2]
+
+    def key_of(self, image):
+        return str(self.classes.index(self.server.truth[image]) + 1)
+
+    def label(self, count):
+        """Labels so many; a new image is on the screen after each, or the end."""
+        done = []
+        for _ in range(count):
+            image = self.image()
+            self.page.keyboard.press(self.key_of(image))
+            done.append(image)
+            self.page.wait_for_function(
+                "before => { const img = document.querySelector('#frame img.picture');"
+                " return !document.querySelector('#finished').hidden || (img && !img.src.endsWith(before)); }",
+                arg=image, timeout=20_000,
+            )  # fmt: skip
+        return done
+
+    def model(self):
+        """Until the first model asks, and the page knows."""
+        self.page.wait_for_function(
+            "() => document.querySelector('#model').textContent.startsWith('Round')", timeout=60_000
+        )
+
+    def settled(self):
+        """Until all answers are on the server."""
+        self.page.wait_for_function(
+            "() => !Object.keys(localStorage).some(k => /^versionspace:/.test(k))", timeout=20_000
+        )
+
+
+def someone(browser, server):
+    context = browser.new_context(viewport={"width": 1280, "height": 800})
+    found = Person(context.new_page(), server)
+    yield found
+    context.close()
+    assert found.errors == []
+
+
+@pytest.fixture
+def person(browser, served):
+    yield from someone(browser, served)
+
+
+@pytest.fixture
+def guest(browser, shared):
+    """Somebody at a server that other tests use too, under a name of her own."""
+    yield from someone(browser, shared)
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory):
+    root = tmp_path_factory.mktemp("shared")
+    folder = Folder(root, 500, 3)
+    with Server(folder.campaign(300), environment={"VERSIONSPACE_CACHE": str(root / "cache")}) as server:
+        server.truth = folder.truth
+        yield server
+
+
+def answers(server):
+    return {i: label.name for i, label in read(server.folder).state.labels.items()}
+
+
+def test_a_budget_is_labelled_by_keyboard_to_its_end(person, served):
+    person.open()
+    shown = person.label(40)
+    person.page.wait_for_selector("#finished:not([hidden])", timeout=30_000)
+    person.page.wait_for_function(
+        "() => document.querySelector('#finished h2').textContent === 'Done.'", timeout=60_000
+    )
+    assert len(set(shown)) == 40, "an image was asked twice"
+    stored = answers(served)
+    assert stored == {image: served.truth[image] for image in shown}
+    record = read(served.folder)
+    assert record.ended == "budget"
+    assert record.measured()[-1].labels == 40 - len(record.audit)
+    assert len(record.audit) == 6
+    assert served.stop() == 130
+    assert verify(served.folder) == {served.folder: []}
+
+
+def test_undo_skip_unsure_and_bad_are_stored_as_such(guest, shared):
+    guest.open("&as=undo_skip_unsure_and")
+    first = guest.label(3)
+    guest.page.keyboard.press("Backspace")
+    guest.page.keyboard.press("Backspace")
+    guest.page.wait_for_function("id => document.querySelector('#frame img').src.endsWith(id)", arg=first[1])
+    guest.settled()
+    assert answers(shared)[first[1]] is None
+    assert answers(shared)[first[2]] is None
+    assert guest.label(2) == [first[1], first[2]], "what was taken back comes again, in its order"
+    for key in (" ", "u", "x"):
+        before = guest.image()
+        guest.page.keyboard.press(key)
+        guest.page.wait_for_function("id => !document.querySelector('#frame img').src.endsWith(id)", arg=before)
+    guest.settled()
+    mine = [label for label in read(shared.folder).state.labels.values() if label.who == "undo_skip_unsure_and"]
+    reasons = Counter(label.shown.get("reason") for label in mine)
+    assert reasons == {None: 3, "skipped": 1, "unsure": 1, "bad image": 1}
+    assert answers(shared)[first[1]] == shared.truth[first[1]]
+
+
+def test_undo_reaches_behind_a_reload(guest, shared):
+    guest.open("&as=undo_reaches_behind_")
+    shown = guest.label(4)
+    guest.settled()
+    guest.page.reload()
+    guest.page.wait_for_selector("#rail button")
+    assert guest.page.locator("#rail button").count() == 4
+    for _ in range(4):
+        guest.page.keyboard.press("Backspace")
+    guest.page.wait_for_function("id => document.querySelector('#frame img').src.endsWith(id)", arg=shown[0])
+    guest.settled()
+    assert [answers(shared)[i] for i in shown] == [None] * 4
+    guest.page.keyboard.press("Backspace")
+    guest.page.wait_for_function("() => document.querySelector('#toast').textContent.includes('nothing')")
+    assert guest.label(4) == shown
+
+
+def test_a_click_on_the_rail_corrects_one(guest, shared):
+    guest.open("&as=a_click_on_the_rail_")
+    shown = guest.label(2)
+    after = guest.image()
+    guest.page.locator("#rail button").nth(1).click()
+    assert guest.image() == shown[0]
+    assert "Correcting" in guest.page.locator("#banner").inner_text()
+    guest.page.keyboard.press("3" if guest.key_of(shown[0]) != "3" else "1")
+    guest.page.wait_for_function("id => document.querySelector('#frame img').src.endsWith(id)", arg=after)
+    guest.settled()
+    assert answers(shared)[shown[0]] != shared.truth[shown[0]]
+    guest.page.keyboard.press("Backspace")
+    guest.settled()
+    assert answers(shared)[shown[0]] == shared.truth[shown[0]], "taking a correction back brings the first answer back"
+
+
+def test_a_grid_labels_all_but_the_clicked(guest, shared):
+    guest.open("&as=a_grid_labels_all_bu")
+    guest.label(12)
+    guest.model()
+    guest.settled()
+    before = set(answers(shared))
+    guest.page.keyboard.press("g")
+    guest.page.wait_for_selector("#grid:not([hidden]) .cell")
+    name = guest.page.locator("#grid-question strong").inner_text()
+    cells = guest.page.locator(".cell img").evaluate_all("all => all.map(i => i.src.split('/').pop())")
+    assert len(cells) == 9
+    guest.page.keyboard.press("ArrowRight")
+    guest.page.keyboard.press(" ")
+    assert guest.page.locator('.cell[aria-pressed="true"]').count() == 1
+    guest.page.keyboard.press("Enter")
+    guest.page.wait_for_function("id => !document.querySelector('.cell img').src.endsWith(id)", arg=cells[0])
+    guest.settled()
+    stored = answers(shared)
+    assert set(stored) - before == set(cells) - {cells[1]}
+    assert {stored[i] for i in cells if i != cells[1]} == {name}
+    guest.page.keyboard.press("g")
+    guest.page.wait_for_function("id => document.querySelector('#frame img').src.endsWith(id)", arg=cells[1])
+    label = read(shared.folder).state.labels[cells[0]]
+    assert label.shown["grid"] is True
+    assert label.shown["guess"]["shown"] == "before", "a grid shows the guess"
+
+
+def test_a_class_is_added_and_used(person, served):
+    person.open()
+    person.page.keyboard.press("n")
+    person.page.keyboard.type("<img src=x onerror=alert(1)>")
+    person.page.keyboard.press("Enter")
+    person.page.wait_for_function("() => document.querySelectorAll('.class').length === 4")
+    assert person.page.locator(".class .name").nth(3).inner_text() == "<img src=x onerror=alert(1)>"
+    assert person.page.locator("#classes img").count() == 0
+    image = person.image()
+    person.page.keyboard.press("4")
+    person.page.wait_for_selector("#rail button")
+    person.settled()
+    assert answers(served)[image] == "<img src=x onerror=alert(1)>"
+    assert person.page.locator("#rail img").count() == 1, "the name is text on the rail too"
+
+
+def test_the_server_is_killed_twice_and_the_page_goes_on(person, served):
+    person.open()
+    shown = person.label(5)
+    person.settled()
+    served.kill()
+    shown += person.label(3)
+    assert person.page.evaluate("() => Object.keys(localStorage).filter(k => /^versionspace:/.test(k)).length") == 3
+    person.page.wait_for_selector("#trouble:not([hidden])")
+    assert "3 answers are kept here" in person.page.locator("#trouble").inner_text()
+    served.start()
+    person.settled()
+    shown += person.label(3)
+    person.settled()
+    assert answers(served) == {image: served.truth[image] for image in shown}
+    assert len(set(shown)) == 11
+    person.page.wait_for_selector("#trouble", state="hidden")
+
+    served.kill()
+    shown += person.label(2)
+    person.page.close()
+    served.start()
+    person.page = person.page.context.new_page()
+    person.open()
+    person.settled()
+    assert answers(served) == {image: served.truth[image] for image in shown}, "a closed tab's are sent by the next"
+
+
+def test_two_tabs_are_never_given_the_same_image(guest, shared):
+    guest.open("&as=anna")
+    other = Person(guest.page.context.new_page(), shared).open("&as=ben")
+    mine, theirs = [], []
+    for _ in range(6):
+        mine += guest.label(1)
+        theirs += other.label(1)
+    assert not set(mine) & set(theirs)
+    guest.settled()
+    other.settled()
+    labels = read(shared.folder).state.labels
+    assert {labels[i].who for i in mine} == {"anna"}
+    assert {labels[i].who for i in theirs} == {"ben"}
+    guest.page.wait_for_function("() => / people/.test(document.querySelector('#figures').textContent)")
+
+
+def test_more_than_ten_classes_are_found_by_typing(browser, tmp_path, monkeypatch):
+    monkeypatch.setenv("VERSIONSPACE_CACHE", str(tmp_path / "cache"))
+    folder = Folder(tmp_path, 60, 3)
+    folder.classes = tuple([f"kind {n}" for n in range(11)] + ["zebra", "umbrella"])
+    with Server(folder.campaign(30)) as server:
+        context = browser.new_context()
+        page = context.new_page()
+        page.goto(server.address)
+        page.wait_for_selector("#frame img.picture")
+        image = page.locator("#frame img").get_attribute("src").rpartition("/")[2]
+        page.keyboard.type("zeb")
+        page.keyboard.press("Enter")
+        page.wait_for_selector("#rail button")
+        second = page.locator("#frame img").get_attribute("src").rpartition("/")[2]
+        page.keyboard.press("/")
+        page.keyboard.type("umb")
+        page.keyboard.press("Enter")
+        page.wait_for_function("() => document.querySelectorAll('#rail button').length === 2")
+        page.wait_for_function("() => !Object.keys(localStorage).some(k => /^versionspace:/.test(k))")
+        assert answers(server) == {image: "zebra", second: "umbrella"}
+        context.close()
