@@ -63,7 +63,7 @@ function send(task, kind, chosen, seconds, more = {}) {
 
 function remember(entry) {
   rail = [entry, ...rail.filter((one) => one.image !== entry.image)];
-  showRail();
+  setTimeout(showRail, 40); // after the next image is on the screen
 }
 
 const showRail = () => drawRail(rail, correct);
