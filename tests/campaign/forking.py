@@ -39,12 +39,17 @@ def forked(toml, out, moment):
     os._exit(1 if made.failed else 0)
 
 
-load("digits")
-for line in sys.stdin:
-    toml, out, moment = line.split()
-    pid = os.fork()
-    if pid == 0:
-        forked(toml, out, int(moment))
-    print(pid, flush=True)
-    _, status = os.waitpid(pid, 0)
-    print(f"ended {os.waitstatus_to_exitcode(status)}", flush=True)
+def main():
+    load("digits")
+    for line in sys.stdin:
+        toml, out, moment = line.split()
+        pid = os.fork()
+        if pid == 0:
+            forked(toml, out, int(moment))
+        print(pid, flush=True)
+        _, status = os.waitpid(pid, 0)
+        print(f"ended {os.waitstatus_to_exitcode(status)}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

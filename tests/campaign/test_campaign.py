@@ -1,5 +1,6 @@
 """The loop: what is proposed, accepted, trained on, measured; and how it ends."""
 
+import json
 import logging
 
 import numpy as np
@@ -364,8 +365,20 @@ kind = "person"
     assert "accuracy" not in found.measured()[-1].metrics["sets"]["pool"]
     assert found.measured()[-1].metrics["audit"]["images"] == 5
     assert verify(tmp_path / "c") == {tmp_path / "c": []}
-    from versionspace.campaign.exporting import export_labels
+    from typer.testing import CliRunner
 
+    from versionspace.campaign.exporting import export_labels, labels_of
+    from versionspace.cli.app import app
+    from versionspace.label.studio import choices
+
+    words = ["export", str(tmp_path / "c"), "--labels", "label-studio", "--out", str(tmp_path / "ls.json")]
+    assert CliRunner().invoke(app, words).exit_code == 0
+    exported = choices(json.loads((tmp_path / "ls.json").read_text()))
+    assert exported == {one.file: one.name for one in labels_of(found)}
+    first = next(iter(found.state.given()))
+    with Campaign.open(tmp_path / "c") as campaign:
+        campaign.accept({first: None}, shown={"reason": "undone"})
+    assert len(labels_of(read(tmp_path / "c"))) == 19  # what was undone is not an answer
     export_labels(found, "imagefolder", tmp_path / "out")
     assert {p.name for p in (tmp_path / "out").iterdir()} == {"even", "odd"}
     assert len(list((tmp_path / "out").rglob("*.png"))) == 20

@@ -21,7 +21,7 @@ from versionspace.store.replay import ImageId, Label
 from versionspace.types import Array
 
 LABELS = ("csv", "jsonl", "imagefolder")
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 """A spreadsheet takes a cell that begins so for a formula."""
 
 
@@ -42,7 +42,8 @@ def labels_of(record: Record) -> list[Labelled]:
     """Every image that was answered, in the order of asking."""
     dataset = opened(record.config) if _is_folder(record) else None
     state = record.state
-    asked = [(i, ask.purpose) for ask in state.asks for i in ask.ids if state.places[i][0] is ask and i in state.labels]
+    answered = {i for i, label in state.labels.items() if label.shown.get("reason") != "undone"}
+    asked = [(i, ask.purpose) for ask in state.asks for i in ask.ids if state.places[i][0] is ask and i in answered]
     return [Labelled(i, state.labels[i].name, state.labels[i], purpose, _file(dataset, i)) for i, purpose in asked]
 
 

@@ -50,7 +50,10 @@ def quiet(step: Step) -> None:
 
 
 class Rounds:
-    """All that rounds of one campaign have in common."""
+    """All that rounds of one campaign have in common.
+
+    ``report`` hears of each step; ``seen`` of what the members of a round said of each set of images.
+    """
 
     def __init__(
         self,
@@ -61,9 +64,10 @@ class Rounds:
         shared: Path | None = None,
         threads: int | None = None,
         report: Callable[[Step], None] = quiet,
+        seen: Callable[[Mapping[str, Opinions]], None] | None = None,
     ) -> None:
         self.config, self.pictures, self.folder, self.shared = config, pictures, folder, shared
-        self.threads, self.report = threads, report
+        self.threads, self.report, self.seen = threads, report, seen
         self._normalisation: Normalisation | None = None
         self.rule = stopping.parse(config.stop.when)
 
@@ -76,9 +80,11 @@ class Rounds:
             self.report(Step(round_, "predict"))
             said = {name: learner.opinions(self.pictures.of(name)) for name in self._sets()}
             reference = learner.predict_proba(self.pictures.of(self.pictures.reference))
+            if self.seen is not None:
+                self.seen(said)
         with _timed(seconds, "measure"):
             self.report(Step(round_, "measure"))
-            body = self._measured(state, given, round_, learner, said, reference)
+            body = self._measured(state, given, round_, learner, said)
         rounds = [state.metrics[r] for r in sorted(state.metrics)] + [body]
         left = self._left(state)
         why = self._why_to_stop(state, rounds, left)
@@ -169,9 +175,8 @@ class Rounds:
         return self.pictures.pool(np.asarray(list(ids), self.pictures.cut.pool.dtype))
 
     def _measured(
-        self, state: State, given: dict[ImageId, str], round_: int, learner: Learner, said: dict[str, Opinions],
-        reference: Array,
-    ) -> dict[str, Any]:  # fmt: skip
+        self, state: State, given: dict[ImageId, str], round_: int, learner: Learner, said: dict[str, Opinions]
+    ) -> dict[str, Any]:
         sets = {
             name: measured(found.votes, found.majority, self._truth(name))
             for name, found in said.items()

@@ -1,5 +1,6 @@
 """``versionspace export``: labels and classifier, out of a campaign."""
 
+import json
 from pathlib import Path
 from typing import Annotated
 
@@ -11,7 +12,10 @@ from versionspace.errors import InputError
 def export(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="A campaign.")],
     labels: Annotated[
-        str | None, typer.Option(help="csv, jsonl, or imagefolder: a folder for each class.", show_default=False)
+        str | None,
+        typer.Option(
+            help="csv, jsonl, label-studio (JSON), or imagefolder: a folder for each class.", show_default=False
+        ),
     ] = None,
     model: Annotated[
         str | None, typer.Option(help="safetensors: a folder; onnx: a file (needs the extra onnx).", show_default=False)
@@ -19,6 +23,9 @@ def export(
     member: Annotated[
         int | None, typer.Option(help="One member instead of all; by default they vote.", show_default=False)
     ] = None,
+    prefix: Annotated[
+        str, typer.Option(help="What Label Studio has before a file's path, e.g. /data/local-files/?d=photos/")
+    ] = "",
     out: Annotated[
         Path | None, typer.Option(help="Where to; by default beside you, named after what it is.", show_default=False)
     ] = None,
@@ -43,6 +50,21 @@ def export(
             fix=f"Pass one of them, such as {found[0].path}.",
         )  # fmt: skip
     record = read(found[0])
+    if labels == "label-studio":
+        from versionspace.campaign.exporting import labels_of
+        from versionspace.label.studio import tasks
+        from versionspace.store.folder import write
+
+        files = {one.id: one.file for one in labels_of(record) if one.file}
+        if not files:
+            raise InputError(
+                str(folder), expected="a campaign on a folder of images", got=f"one on {record.config.data.name}",
+                fix="Label Studio's tasks name files; use --labels jsonl.",
+            )  # fmt: skip
+        to = out or Path("labels.json")
+        write(to, json.dumps(tasks(record, files, prefix), indent=1, ensure_ascii=False).encode())
+        typer.echo(f"labels written to {to}")
+        return
     if labels is not None:
         to = out or Path({"csv": "labels.csv", "jsonl": "labels.jsonl"}.get(labels, "labels"))
         typer.echo(f"labels written to {export_labels(record, labels, to)}")

@@ -4,18 +4,8 @@ import csv
 import io
 from collections.abc import Mapping
 
+from versionspace.campaign.exporting import safe_cell
 from versionspace.store.replay import ImageId, State
-
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
-
-
-def safe(cell: str) -> str:
-    """A cell that no spreadsheet takes for a formula.
-
-    >>> safe("=1+1"), safe("cat")
-    ("'=1+1", 'cat')
-    """
-    return f"'{cell}" if cell.startswith(_FORMULA) else cell
 
 
 def labels_csv(state: State, files: Mapping[ImageId, str]) -> str:
@@ -29,5 +19,5 @@ def labels_csv(state: State, files: Mapping[ImageId, str]) -> str:
             continue
         ask, _ = state.places[image]
         row = [files.get(image, ""), label.name or "", reason, ask.purpose, label.who, str(image)]
-        writer.writerow([safe(cell) for cell in row])
+        writer.writerow([safe_cell(cell) for cell in row])
     return out.getvalue()

@@ -33,22 +33,10 @@ from versionspace.errors import VersionspaceError
 from versionspace.store.events import Event
 from versionspace.store.folder import Folder, read_arrays
 from versionspace.store.ledger import Ledger
-from versionspace.store.replay import State, replay
+from versionspace.store.replay import replay
 from versionspace.types import Array
 
 NICE = 10
-
-
-class _Watched(Rounds):
-    """Rounds that remember what the members said of the pool."""
-
-    said: Opinions | None = None
-
-    def _measured(
-        self, state: State, given: Any, round_: int, learner: Any, said: dict[str, Opinions], reference: Array
-    ) -> dict[str, Any]:
-        self.said = said.get("pool")
-        return super()._measured(state, given, round_, learner, said, reference)
 
 
 class Trainer:
@@ -64,7 +52,12 @@ class Trainer:
             tell({"kind": "step", "round": 0, "stage": "features", "share": 0.0})
             training = training_of(self.config, has_validation=False)
             learner(self.config, 2, lambda: pictures.of("pool"), training=training, threads=threads)
-        self.rounds = _Watched(self.config, pictures, self.folder, threads=threads, report=self._step)
+        self.said: Opinions | None = None
+        self.rounds = Rounds(self.config, pictures, self.folder, threads=threads, report=self._step, seen=self._seen)
+
+    def _seen(self, said: Mapping[str, Opinions]) -> None:
+        """The page wants the members' vote on the pool: guesses, grids, second looks."""
+        self.said = said.get("pool")
 
     def round(self, size: int) -> dict[str, Any]:
         """Trains on the labels of now; the news of it."""
@@ -78,7 +71,7 @@ class Trainer:
         return {"kind": "round", "events": [encode(e) for e in events], "guesses": self._guesses(state.classes)}
 
     def _guesses(self, classes: list[str]) -> dict[str, Any] | None:
-        said = self.rounds.said
+        said = self.said
         if said is None:
             return None
         agreement = (said.votes == said.majority).mean(axis=0).astype(np.float32)
