@@ -4,7 +4,8 @@ from pathlib import Path
 
 import numpy as np
 
-from versionspace.data import DATASETS, info, load
+from versionspace.campaign.pictures import opened
+from versionspace.data import DATASETS, info
 from versionspace.data import Part as Images
 from versionspace.errors import VersionspaceError
 from versionspace.report.blocks import Block, Column, Part, Table, Value
@@ -139,10 +140,8 @@ def pixels(group: Group) -> Images | str:
         if data.name in DATASETS:
             if not info(data.name).cached:
                 return f"Contact sheets need the images: versionspace data fetch {data.name}"
-            return load(data.name, progress=False).train
-        if not Path(data.name).expanduser().is_dir():
+        elif not Path(data.name).expanduser().is_dir():
             return f"Contact sheets need the images, and the folder {data.name} is not there."
-        options = {"size": data.size, "channels": data.channels, "fit": data.fit, "classes": data.classes or None}
-        return load(data.name, progress=False, **{k: v for k, v in options.items() if v is not None}).train  # type: ignore[arg-type]
+        return opened(group.config).train
     except (VersionspaceError, OSError) as error:
         return f"Contact sheets need the images, which cannot be read. {error}"
