@@ -113,3 +113,12 @@ def test_what_goes_out_to_label_studio_comes_back(desk):
     files = dict(zip(desk.campaign.dataset.train.ids.tolist(), desk.campaign.dataset.train.files, strict=True))
     out = tasks(read(desk.campaign.folder), files, prefix="/data/local-files/?d=photos/")
     assert choices(out) == {f"photos/{files[image]}": "1"}
+
+
+def test_folders_that_are_no_classes_are_only_folders(folder):
+    for number, file in enumerate(sorted(folder.photos.glob("*.png"))):
+        (folder.photos / f"202{number % 2}").mkdir(exist_ok=True)
+        file.rename(folder.photos / f"202{number % 2}" / file.name)
+    config, found = new(folder.photos, folder.classes, budget=60, net="small")
+    assert found.names == {}
+    assert config.data.classes == tuple(folder.classes)

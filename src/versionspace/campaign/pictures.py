@@ -104,13 +104,17 @@ def opened(config: Config) -> Dataset:
     data = config.data
     options: dict[str, Any] = {"size": data.size, "channels": data.channels, "fit": data.fit}
     options = {name: value for name, value in options.items() if value is not None}
-    if config.oracle.kind != "person" or not data.classes:
-        return load(data.name, progress=False, **options | ({"classes": data.classes} if data.classes else {}))
-    found = load(data.name, progress=False, **options)
-    if set(found.classes) <= set(data.classes):
-        return load(data.name, progress=False, **options, classes=data.classes)
-    # Sub-folders that are no classes of hers, such as years, are only folders.
-    return replace(found, classes=data.classes, train=replace(found.train, labels=None), test=None, validation=None)
+    if config.oracle.kind == "person" and data.classes:
+        return of_a_person(data.name, data.classes, **options)
+    return load(data.name, progress=False, **options | ({"classes": data.classes} if data.classes else {}))
+
+
+def of_a_person(name: str, classes: tuple[str, ...], progress: bool | None = False, **options: Any) -> Dataset:
+    """A folder of images and the classes that she chose: sub-folders of other names, such as years, are no labels."""
+    found = load(name, progress=progress, **options)
+    if set(found.classes) <= set(classes):
+        return load(name, progress=progress, **options, classes=classes)
+    return replace(found, classes=classes, train=replace(found.train, labels=None), test=None, validation=None)
 
 
 def restored(dataset: Dataset, arrays: Mapping[str, Array]) -> Pictures:

@@ -6,9 +6,10 @@ from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
+from versionspace.campaign.pictures import of_a_person
 from versionspace.config import Config, read_text
 from versionspace.config.reading import validated
-from versionspace.data import Dataset, load
+from versionspace.data import Dataset
 from versionspace.errors import InputError
 from versionspace.label.imports import Imported, imported
 from versionspace.store.folder import Folder, is_campaign
@@ -100,7 +101,7 @@ def new(
     photos: Path, classes: Sequence[str], *, budget: int = BUDGET, net: str | None = None, labels: Path | None = None
 ) -> tuple[Config, Imported]:
     """The config of a new campaign, and the labels that it starts from."""
-    dataset = load(photos, classes=tuple(classes))
+    dataset = of_a_person(str(photos), tuple(classes), progress=None)
     links = _leaving(photos, dataset.train.files or ())
     if links:
         raise InputError(
