@@ -392,3 +392,31 @@ def test_heads_on_a_pretrained_backbone(method, tmp_path):
     assert found.measured()[-1].metrics["sets"]["test"]["accuracy"] > 0.3
     again = done(tmp_path / "again", "ensemble.net=heads", "training={}", f"query.method={method}", "budget.total=15")
     assert [r.metrics for r in again.rounds] == [r.metrics for r in found.rounds]
+
+
+def test_a_finished_campaign_goes_on_with_a_larger_budget(tmp_path):
+    before = done(tmp_path / "c")
+    with Campaign.open(tmp_path / "c") as campaign:
+        assert campaign.propose() is None
+        with pytest.raises(InputError, match="at least 25"):
+            campaign.reopen(24)
+        campaign.reopen(32)
+        campaign.run()
+    after = read(tmp_path / "c")
+    assert (after.budget, after.spent, after.ended) == (32, 32, "budget")
+    assert after.rounds[: len(before.rounds) - 1] == before.rounds[:-1], "what was done stays"
+    assert [r.labels for r in after.measured()] == [10, 15, 20, 25, 25, 30, 32]
+    assert verify(tmp_path / "c") == {tmp_path / "c": []}
+
+
+def test_labels_corrected_after_the_end_are_learnt_when_it_is_reopened(tmp_path):
+    image = done(tmp_path / "c").rounds[0].asked[0]
+    with Campaign.open(tmp_path / "c") as campaign:
+        campaign.accept({image: "3" if campaign.state.labels[image].name != "3" else "4"})
+        assert campaign.propose() is None
+        campaign.reopen()
+        assert campaign.propose() is None
+    after = read(tmp_path / "c")
+    assert [r.labels for r in after.measured()] == [10, 15, 20, 25, 25]
+    assert after.measured()[-1].metrics["classes"] != after.measured()[-2].metrics["classes"]
+    assert after.ended == "budget"

@@ -279,3 +279,58 @@ def test_a_folder_that_is_skipped_to_its_end_ends(folder):
         assert desk.order() is None
         assert "no image has a label" in campaign.state.ended
         assert "no image has a label" in desk.next("tab", "", (), 1).finished
+
+
+def finished(desk):
+    """Labels to the end of the budget; a last round ends it."""
+    labelled(desk, desk.total, session="to-the-end")
+    last_round(desk)
+    assert desk.state.ended == "budget"
+
+
+def last_round(desk, upto=None):
+    round_ = desk.generation() + 1
+    measured = Event("measured", round_, metrics(sum(desk.classes().values())))
+    events = [measured, Event("ended", round_, {"why": "budget"})]
+    desk.trained(events, None, 1.0, desk.state.last if upto is None else upto)
+
+
+def test_a_larger_budget_goes_on_after_the_end_and_after_a_restart(desk):
+    finished(desk)
+    assert desk.order() is None
+    assert desk.next("tab", "", (), 1).finished == "budget"
+    before = desk.total
+    assert desk.extend(before + 5) == before + 5
+    assert desk.order() is not None
+    labelled(desk, 5, session="more")
+    assert desk.spent() == before + 5
+    assert desk.next("tab", "", (), 1).tasks == []
+    last_round(desk)
+    stored = read(desk.campaign.folder.path)
+    assert (stored.budget, stored.spent, stored.ended, stored.state.problems) == (before + 5, before + 5, "budget", [])
+    assert Desk(desk.campaign).total == before + 5
+    with pytest.raises(InputError, match=f"at least {before + 5}"):
+        desk.extend(before)
+
+
+def test_what_is_corrected_after_the_end_is_learnt(desk):
+    finished(desk)
+    image = next(iter(desk.state.given()))
+    desk.answer("tab", "", [one(image, "2" if desk.truth[image] != "2" else "1", "a-correction")])
+    assert not desk.state.ended
+    assert desk.order() is not None
+    assert desk.next("tab", "", (), 1).tasks == [], "the budget is spent all the same"
+    last_round(desk)
+    assert desk.state.ended == "budget"
+    assert Desk(desk.campaign).state.ended == "budget", "nothing has changed since"
+
+
+def test_a_round_that_does_not_know_the_last_correction_is_not_the_last(desk):
+    labelled(desk, desk.total, session="to-the-end")
+    snapshot = desk.state.last
+    image = next(iter(desk.state.given()))
+    desk.answer("tab", "", [one(image, "2" if desk.truth[image] != "2" else "1", "a-correction")])
+    last_round(desk, upto=snapshot)
+    assert not desk.state.ended
+    last_round(desk)
+    assert desk.state.ended == "budget"

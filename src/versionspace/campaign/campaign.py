@@ -168,6 +168,26 @@ class Campaign:
         if name not in self.state.classes:
             self.commit([Event("class", self.state.round, {"name": name})])
 
+    @property
+    def budget(self) -> int:
+        """Labels that may be given."""
+        return self.state.budget(self.config.budget.total)
+
+    def reopen(self, budget: int | None = None) -> None:
+        """Goes on after the end: with another budget, or to train once more on labels that were corrected since.
+
+        A campaign that is going on has another budget from now on.
+        """
+        wanted = self.budget if budget is None else budget
+        least = max(1, self.state.spent())
+        if isinstance(wanted, bool) or not isinstance(wanted, int) or wanted < least:
+            raise InputError(
+                "budget", expected=f"at least {least}, the labels that are given already", got=repr(budget),
+                fix="Leave the campaign as it is to stop here.",
+            )  # fmt: skip
+        if self.state.ended or wanted != self.budget:
+            self.commit([Event("reopened", self.state.round, {"total": wanted})])
+
     def oracle(self) -> Simulated:
         """Answers from the dataset's own labels, with the config's noise and silence."""
         ids = self.pictures.cut.pool
@@ -245,7 +265,7 @@ class Campaign:
             return []
         left = self.rounds.candidates(state)
         cap = self.config.cold_start.cap or 10 * len(state.classes)
-        budget = self.config.budget.total - state.spent()
+        budget = self.budget - state.spent()
         if len(given) >= cap or budget <= 0 or len(left) == 0:
             if given:
                 _log.warning("no image of %s after %d labels: training starts without", ", ".join(missing), len(given))

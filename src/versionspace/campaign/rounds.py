@@ -222,7 +222,7 @@ class Rounds:
     def _left(self, state: State) -> int:
         """Labels that may still be asked for; those of open asks are spoken for."""
         waiting = sum(len(state.unanswered(ask)) for ask in state.asks if not ask.closed)
-        return self.config.budget.total - state.spent() - waiting
+        return state.budget(self.config.budget.total) - state.spent() - waiting
 
     def _why_to_stop(self, state: State, rounds: Sequence[Mapping[str, Any]], left: int) -> str:
         if left <= 0:

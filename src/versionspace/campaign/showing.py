@@ -160,7 +160,7 @@ def _update(line: Line) -> None:
     if not Folder(line.folder).ledger.exists():
         return
     record = read(line.folder)
-    line.labels, line.total = record.spent, record.config.budget.total
+    line.labels, line.total = record.spent, record.budget
     line.accuracy, line.diameter = accuracy_of(record)
 
 

@@ -20,7 +20,7 @@ def label(
     classes: Annotated[
         str | None, typer.Option(help="Names between commas, e.g. cat,dog,other.", show_default=False)
     ] = None,
-    budget: Annotated[int | None, typer.Option(min=20, help="Labels to give; 300 where not said.")] = None,
+    budget: Annotated[int | None, typer.Option(min=20, help="Labels to give, 300 where not said; later, more.")] = None,
     campaign: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Where all is kept; by default PHOTOS.versionspace.")
     ] = None,
@@ -54,17 +54,18 @@ def label(
             )  # fmt: skip
         config, found = new(photos, class_names(classes), budget=budget or BUDGET, net=net, labels=labels)
     else:
-        _unchanged(config, folder, classes, budget, net, labels)
+        _unchanged(config, folder, classes, net, labels)
 
     from versionspace.campaign.campaign import Campaign
     from versionspace.label.server import serve
 
-    serve(Campaign.create(folder, config), found, host=host, port=port, browser=browser, say=lambda o: _say(o, host))
+    opened = Campaign.create(folder, config)
+    if budget is not None and budget > opened.budget:
+        opened.reopen(budget)
+    serve(opened, found, host=host, port=port, browser=browser, say=lambda o: _say(o, host))
 
 
-def _unchanged(
-    config: object, folder: Path, classes: str | None, budget: int | None, net: str | None, labels: Path | None
-) -> None:
+def _unchanged(config: object, folder: Path, classes: str | None, net: str | None, labels: Path | None) -> None:
     from versionspace.config import Config
     from versionspace.label.beginning import class_names
 
@@ -80,11 +81,6 @@ def _unchanged(
                 option, expected=f"nothing new for the campaign in {folder}", got=str(value),
                 fix="Leave it out to go on, or begin another with --campaign. Classes are added on the page.",
             )  # fmt: skip
-    if budget is not None and budget != config.budget.total:
-        Console(stderr=True, highlight=False).print(
-            f"[yellow]note[/] this campaign began with a budget of {config.budget.total} labels; that stands.",
-            soft_wrap=True,
-        )
 
 
 def _say(opened: "Opened", host: str) -> None:

@@ -108,7 +108,7 @@ def seconds_left(record: Record) -> float | None:
     recent = [sum(r.seconds.values()) for r in record.measured()[-_RECENT:]]
     if not recent:
         return None
-    labels = record.config.budget.total - record.spent
+    labels = record.budget - record.spent
     return mean(recent) * (-(-labels // record.config.query.size) + 1)
 
 
@@ -123,7 +123,7 @@ def row(record: Record) -> list[str]:
         record.method,
         str(record.seed),
         str(last.number) if last else "–",
-        f"{record.spent}/{record.config.budget.total}",
+        f"{record.spent}/{record.budget}",
         percent(accuracy),
         percent(_of(last, "vote_accuracy")),
         percent(diameter),

@@ -98,6 +98,18 @@ class NewClass(Body):
     name: Name
 
 
+class NewBudget(Body):
+    """Another budget."""
+
+    total: Annotated[int, Field(ge=1, le=10_000_000)]
+
+
+class Budget(BaseModel):
+    """The budget there is."""
+
+    budget: int
+
+
 class Guess(BaseModel):
     """What the model says."""
 
@@ -220,6 +232,10 @@ def build(desk: Desk, supervisor: Supervisor | None, showing: Showing) -> FastAP
         if len(desk.state.classes) >= _CLASSES:
             raise HTTPException(409, f"{_CLASSES} classes are the most there can be")
         return Classes(classes=desk.add_class(new.name.strip()))
+
+    @app.post("/api/budget")
+    def budget(new: NewBudget) -> Budget:
+        return Budget(budget=desk.extend(new.total))
 
     @app.get("/api/labels.csv", response_class=Response, responses={200: {"content": {"text/csv": {}}}})
     def table() -> Response:

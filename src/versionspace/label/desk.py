@@ -47,6 +47,7 @@ class Desk:
         self._spent = self.state.spent()
         self._names = Counter(self.state.given(TRAINED).values())
         self._first_asks()
+        self._reopen_if_corrected()
 
     @property
     def state(self) -> State:
@@ -56,7 +57,7 @@ class Desk:
     @property
     def total(self) -> int:
         """The budget."""
-        return self.campaign.config.budget.total
+        return self.campaign.budget
 
     def spent(self) -> int:
         """Labels given."""
@@ -155,6 +156,13 @@ class Desk:
             self.campaign.add_class(name)
             return list(self.state.classes)
 
+    def extend(self, total: int) -> int:
+        """Another budget; labelling goes on where it had ended."""
+        with self.lock:
+            self.campaign.reopen(total)
+        self.changed.set()
+        return self.total
+
     def order(self) -> int | None:
         """How many images a new round should ask for; None: it is not time to train."""
         with self.lock:
@@ -169,16 +177,22 @@ class Desk:
             if not self.state.metrics or self._left() <= 0:
                 return None
             fresh = [] if self.behind() >= pacing.STALE else self.asked.fresh()
-            return pace.depth if pacing.due(self.behind(), len(fresh), pace) else None
+            due = pacing.due(self.behind(), len(fresh), pace) or (self._silent() and bool(self.spread.left))
+            return pace.depth if due else None
 
-    def trained(self, events: Sequence[Event], guesses: Mapping[str, Any] | None, seconds: float) -> None:
-        """Commits a round: the asks before it are closed, its own is cut to what is still free."""
+    def trained(
+        self, events: Sequence[Event], guesses: Mapping[str, Any] | None, seconds: float, upto: int | None = None
+    ) -> None:
+        """Commits a round: the asks before it are closed, its own is cut to what is still free.
+
+        ``upto``: the last event that it knew of; a round that does not know the last labels is not the last.
+        """
         with self.lock:
             round_ = events[0].round
             if round_ in self.state.metrics or self.state.ended:
                 return
             room = self.total - self.spent() - len(self.asked.audit())
-            kept = fitting(events, self.state, room=room, over=self._over())
+            kept = fitting(events, self.state, room=room, over=self._over() and not self._newer(upto))
             self._commit(kept)
             self.campaign.rounds.forget_weights(self.state)
             self.round_seconds = seconds
@@ -245,6 +259,17 @@ class Desk:
         body = {"id": answer.image, "class": name, "part": ask.part, "rank": rank, **shown}
         self.history.take([Event("answered", ask.round, body, who=who, uid=answer.uid, at=time.time())])
         self.asked.refresh()
+        self._reopen_if_corrected()
+
+    def _reopen_if_corrected(self) -> None:
+        """After the end a last model learns what was corrected since, and is measured by it."""
+        newest = self.state.measured.get(self.generation())
+        if self.state.ended and self._newer(newest.number if newest else 0):
+            self.campaign.reopen(max(self.total, self.spent()))
+
+    def _newer(self, number: int | None) -> bool:
+        """Whether an answer came after an event."""
+        return number is not None and any(label.number > number for label in self.state.labels.values())
 
     def _given(self, answer: Answer) -> tuple[str | None, dict[str, Any]]:
         shown: dict[str, Any] = {"seconds": round(answer.seconds, 2)}
@@ -267,6 +292,10 @@ class Desk:
         after = self.history.before(answer.of) if standing is found else standing
         reason = {"reason": UNDONE} if after is None else {"reason": after.reason} if after.name is None else {}
         return (after.name if after else None), {"undoes": answer.of, **reason}
+
+    def _silent(self) -> bool:
+        """Whether the newest model has asked for nothing: it was the last one, until the budget grew."""
+        return not any(ask.purpose == "query" and ask.round == self.generation() for ask in self.state.asks)
 
     def _left(self) -> int:
         return self.total - self.spent() - self.asked.waiting() - len(self.history.returned)

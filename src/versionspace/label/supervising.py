@@ -127,7 +127,7 @@ class Supervisor:
     def _commit(self, found: dict[str, Any], seconds: float) -> None:
         from versionspace.label.trainer import decode, unpacked
 
-        self.desk.trained([decode(e) for e in found["events"]], unpacked(found["guesses"]), seconds)
+        self.desk.trained([decode(e) for e in found["events"]], unpacked(found["guesses"]), seconds, found["upto"])
 
 
 def _started(folder: Path, errors: IO[str]) -> "subprocess.Popen[str]":

@@ -6,7 +6,8 @@ and never writes it. When its input ends, for whatever reason, it ends too, in t
     in   {"size": 12}                                   train on the labels there are; ask for so many images
     out  {"kind": "ready"}
          {"kind": "step", "round": 3, "stage": "fit", "share": 0.4}
-         {"kind": "round", "events": [...], "guesses": {...}}      to be committed by whoever holds the ledger
+         {"kind": "round", "events": [...], "guesses": {...}, "upto": 57}
+                                                        to be committed by whoever holds the ledger
          {"kind": "failed", "text": "..."}
 """
 
@@ -68,7 +69,8 @@ class Trainer:
         query = self.config.query.model_copy(update={"size": size})
         self.rounds.config = self.config.model_copy(update={"query": query})
         events = self.rounds.compute(state, max(state.metrics, default=0) + 1)
-        return {"kind": "round", "events": [encode(e) for e in events], "guesses": self._guesses(state.classes)}
+        guesses = self._guesses(state.classes)
+        return {"kind": "round", "events": [encode(e) for e in events], "guesses": guesses, "upto": state.last}
 
     def _guesses(self, classes: list[str]) -> dict[str, Any] | None:
         said = self.said

@@ -9,6 +9,7 @@ answered    id, class (None: skipped), part and rank of the proposal, and how it
 closed      the round is over though answers are missing
 measured    labels, metrics, checksums of the votes and weights
 ended       why
+reopened    total: goes on after its end, or with another budget
 resumed     nothing: only where and when
 """
 
@@ -18,7 +19,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-KINDS = ("begun", "split", "class", "proposed", "answered", "closed", "measured", "ended", "resumed")
+KINDS = ("begun", "split", "class", "proposed", "answered", "closed", "measured", "ended", "reopened", "resumed")
 
 
 @dataclass(frozen=True)

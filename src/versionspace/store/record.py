@@ -60,6 +60,11 @@ class Record:
         """Its seed."""
         return self.config.seed
 
+    @property
+    def budget(self) -> int:
+        """Labels that may be given, as it was last decided."""
+        return self.state.budget(self.config.budget.total)
+
     def measured(self) -> tuple[Round, ...]:
         """Rounds that have an ensemble."""
         return tuple(r for r in self.rounds if r.metrics is not None)

@@ -56,6 +56,8 @@ class State:
     """By round."""
     measured: dict[int, Event] = field(default_factory=dict)
     ended: str = ""
+    total: int | None = None
+    """The budget, where it was changed since the beginning."""
     last: int = 0
     """Number of the last event seen."""
     problems: list[str] = field(default_factory=list)
@@ -84,6 +86,10 @@ class State:
                     if label is not None and label.name is not None:
                         out[i] = label.name
         return out
+
+    def budget(self, first: int) -> int:
+        """Labels that may be given; ``first``: when the campaign began."""
+        return first if self.total is None else self.total
 
     def spent(self) -> int:
         """Labels given so far, the audit's included; skipped images cost nothing."""
@@ -162,6 +168,10 @@ def _ended(state: State, event: Event) -> None:
     state.ended = str(event.body["why"])
 
 
+def _reopened(state: State, event: Event) -> None:
+    state.ended, state.total = "", event.body["total"]
+
+
 def _resumed(state: State, event: Event) -> None:
     """Changes nothing."""
 
@@ -172,5 +182,5 @@ def _unknown(state: State, event: Event) -> None:
 
 _STEPS: dict[str, Callable[[State, Event], None]] = {
     "begun": _begun, "split": _split, "class": _class, "proposed": _proposed, "answered": _answered,
-    "closed": _closed, "measured": _measured, "ended": _ended, "resumed": _resumed,
+    "closed": _closed, "measured": _measured, "ended": _ended, "reopened": _reopened, "resumed": _resumed,
 }  # fmt: skip

@@ -34,8 +34,9 @@ def _problems(folder: Folder) -> list[str]:
     if state.begun.get("method") != config.query.method or state.begun.get("seed") != config.seed:
         found.append("campaign.toml is of another method or seed than the ledger")
     person = config.oracle.kind == "person"  # who may answer late, and correct what she skipped or labelled
-    if state.spent() > config.budget.total and not person:
-        found.append(f"{state.spent()} labels were given for a budget of {config.budget.total}")
+    budget = state.budget(config.budget.total)
+    if state.spent() > budget and not person:
+        found.append(f"{state.spent()} labels were given for a budget of {budget}")
     if state.split is not None:
         found += _file(folder.split, state.split["sha256"])
     ends = {min(state.measured, default=0), max(state.measured, default=0)}

@@ -131,13 +131,36 @@ function finished() {
   const training = !state.ended;
   const why = stage.finished === "budget" ? `All ${state.budget} labels of the budget are given.`
     : `There is nothing more to label: ${stage.finished}.`;
-  $("finished").replaceChildren(
-    make("h2", { textContent: training ? "Thank you. The last model is being trained." : "Done." }),
-    make("p", { textContent: why }), make("p", { textContent: state.light.sentence }),
-    make("p", { className: "hint", textContent: training ? "This page shows when it is ready. You may close it: the "
-      + "server goes on." : "The labels and the classifier are in the campaign’s folder: versionspace export gives "
-      + "them. Answers can still be corrected at the side." }));
+  const key = [training, why, state.light.sentence].join();
+  if ($("finished").dataset.key !== key) {
+    const more = Math.max(10, 10 * Math.round(state.budget / 40));
+    const parts = [
+      make("h2", { textContent: training ? "Thank you. The last model is being trained." : "Done." }),
+      make("p", { textContent: why }), make("p", { textContent: state.light.sentence }),
+      make("p", { className: "hint", textContent: training ? "This page shows when it is ready. You may close it: the "
+        + "server goes on." : "The labels and the classifier are in the campaign’s folder: versionspace export gives "
+        + "them. Answers can still be corrected at the side; the model is then trained once more." }),
+    ];
+    if (stage.finished === "budget") {
+      parts.push(make("button", { id: "more", textContent: `Label ${more} more`, onclick: () => raise(more) }));
+    }
+    const focused = document.activeElement?.id === "more";
+    $("finished").dataset.key = key;
+    $("finished").replaceChildren(...parts);
+    if (focused) $("more")?.focus();
+  }
   if (!was) $("finished").focus();
+}
+
+async function raise(by) {
+  try {
+    const found = await post("/api/budget", { total: state.done + by });
+    say(`The budget is ${found.budget} labels now`);
+    stage.finished = "";
+    await refresh();
+  } catch (error) {
+    say(error.message, { seconds: 6 });
+  }
 }
 
 function told(found) {
@@ -156,7 +179,7 @@ function keys(event) {
   const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
   if (key === "Enter" && grid.open) grid.confirm();
   else if (grid.open && key.startsWith("Arrow")) grid.move(key);
-  else if (grid.open && key === " ") return;
+  else if (key === " " && (grid.open || document.body.classList.contains("over"))) return;
   else if (event.repeat && key !== "Backspace") return;
   else if (/^[0-9]$/.test(key)) classes.byKey(key);
   else if (key === " ") answer("skip");

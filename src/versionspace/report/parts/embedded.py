@@ -42,7 +42,7 @@ def embedded(group: Group, options: Options) -> Part:
 
 def stages(run: Run) -> tuple[Round, ...]:
     """The first round, those nearest to a quarter, a half and three quarters of the budget, and the last; each once."""
-    total = run.record.config.budget.total
+    total = run.record.budget
     near = [min(run.rounds, key=lambda r: abs(r.labels - share * total)) for share in STAGES]
     return tuple({r.number: r for r in sorted([run.rounds[0], *near, run.rounds[-1]], key=lambda r: r.labels)}.values())
 

@@ -1,0 +1,87 @@
+"""The page for people who do not see it, or see it badly: rules checked by axe, and what a screen reader is told."""
+
+import pytest
+
+from label.conftest import Folder
+from label.serving import Server
+from label.test_page import Person
+
+pytestmark = pytest.mark.slow
+axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="pip install axe-playwright-python")
+
+WIDE, PHONE = {"width": 1280, "height": 800}, {"width": 390, "height": 844}
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory):
+    root = tmp_path_factory.mktemp("accessible")
+    folder = Folder(root, 300, 3)
+    with Server(folder.campaign(200), environment={"VERSIONSPACE_CACHE": str(root / "cache")}) as server:
+        server.truth = folder.truth
+        yield server
+
+
+@pytest.fixture
+def opened(browser, shared):
+    contexts = []
+
+    def open_(**options):
+        contexts.append(browser.new_context(**options))
+        return Person(contexts[-1].new_page(), shared).open()
+
+    yield open_
+    for context in contexts:
+        context.close()
+
+
+def violations(page):
+    found = axe.Axe().run(page).response["violations"]
+    return [f"{v['id']}: {v['nodes'][0]['html'][:120]} ({v['nodes'][0]['failureSummary'][:200]})" for v in found]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("viewport", [WIDE, PHONE], ids=["wide", "phone"])
+def test_no_rule_is_broken_while_labelling(opened, scheme, viewport):
+    person = opened(viewport=viewport, color_scheme=scheme)
+    person.label(2)
+    person.settled()
+    assert violations(person.page) == []
+    person.page.keyboard.press("?")
+    person.page.wait_for_selector("#keys[open]")
+    assert violations(person.page) == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_no_rule_is_broken_in_the_grid(opened, scheme):
+    person = opened(viewport=WIDE, color_scheme=scheme)
+    person.label(12)
+    person.model()
+    person.page.keyboard.press("g")
+    person.page.wait_for_selector("#grid img")
+    assert violations(person.page) == []
+
+
+def test_a_screen_reader_hears_what_can_be_done_and_what_was_done(opened):
+    person = opened(viewport=WIDE)
+    page = person.page
+    tree = page.locator("body").aria_snapshot()
+    for wanted in ('button "1 0', 'button "2 1', 'button "3 2', 'img "Image to label"', "main", "navigation", "status"):
+        assert wanted in tree, tree
+    image = person.image()
+    name = person.server.truth[image]
+    person.label(1)
+    heard = page.locator("#live")
+    assert heard.get_attribute("aria-live") == "polite"
+    assert name in heard.text_content()
+    page.keyboard.press("Backspace")
+    page.wait_for_function("before => document.querySelector('#live').textContent !== before", arg=name)
+    assert "back" in heard.text_content().lower()
+
+
+def test_everything_is_reached_by_tab_alone(opened):
+    person = opened(viewport=WIDE)
+    seen = set()
+    for _ in range(60):
+        person.page.keyboard.press("Tab")
+        seen.add(person.page.evaluate("document.activeElement.id || document.activeElement.textContent.trim()"))
+    assert {"undo", "zoom", "to-grid", "to-side", "to-keys", "new-class"} <= seen, seen
