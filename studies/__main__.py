@@ -4,19 +4,28 @@ import sys
 from pathlib import Path
 
 from studies.collecting import collect, commit_of
+from studies.drawing import draw, drawn_in
 from studies.rendering import PAGES, rendered
 
 
 def main(words: list[str]) -> None:
     """Collects or renders."""
     match words:
-        case ["collect", name, command, *folders] if folders:
-            print(collect(name, [Path(f) for f in folders], command, commit_of(Path(__file__).parent)))
+        case ["collect", name, command, code, *folders] if folders:
+            named = dict(f.split("=", 1) for f in folders if "=" in f)
+            given = {label: Path(f) for label, f in named.items()} or [Path(f) for f in folders]
+            print(collect(name, given, command, commit_of(Path(code))))
         case ["render"]:
             for page in PAGES:
-                page.write_text(rendered(page.read_text(encoding="utf-8")), encoding="utf-8")
+                text = page.read_text(encoding="utf-8")
+                page.write_text(rendered(text, page), encoding="utf-8")
+                for name in drawn_in(text):
+                    print(draw(name))
         case _:
-            sys.exit("usage: python -m studies collect NAME COMMAND RUNS… | python -m studies render")
+            sys.exit(
+                "usage: python -m studies collect NAME COMMAND CHECKOUT RUNS… (or LABEL=RUNS…, to compare variants)\n"
+                "       python -m studies render"
+            )
 
 
 if __name__ == "__main__":

@@ -5,11 +5,11 @@ import os
 import platform
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from versionspace.store import Round, campaigns, read
+from versionspace.store import Record, Round, campaigns, read
 
 HERE = Path(__file__).parent
 COLUMNS = (
@@ -19,13 +19,24 @@ COLUMNS = (
 """Of a round, on the test set where nothing else is said; shares and seconds."""
 
 
-def collect(name: str, folders: Sequence[Path], command: str, commit: str) -> Path:
-    """Writes ``studies/NAME.json``: every campaign that ended."""
-    records = [read(f) for folder in folders for f in campaigns(folder) if f.ledger.exists()]
-    ended = sorted((r for r in records if r.ended), key=lambda r: (r.method, r.seed))
+def collect(name: str, folders: Sequence[Path] | Mapping[str, Path], command: str, commit: str) -> Path:
+    """Writes ``studies/NAME.json``: every campaign that ended.
+
+    Folders with names are variants of one thing: kept are the methods and seeds that ended in all of them.
+    """
+    variants = folders if isinstance(folders, Mapping) else {"": folders}
+    ended = [
+        (variant, r)
+        for variant, found in variants.items()
+        for r in _ended([found] if isinstance(found, Path) else found)
+    ]
+    everywhere = set.intersection(*({(r.method, r.seed) for v, r in ended if v == variant} for variant in variants))
+    if isinstance(folders, Mapping):
+        ended = [(variant, r) for variant, r in ended if (r.method, r.seed) in everywhere]
     if not ended:
-        raise SystemExit(f"none of {len(records)} campaigns has ended yet")
-    config = ended[0].config.model_dump(mode="json", exclude={"machine", "grid", "seed"}, exclude_none=True)
+        raise SystemExit(f"no campaign has ended yet in {', '.join(str(f) for f in variants.values())}")
+    first = ended[0][1].config
+    config = first.model_dump(mode="json", exclude={"machine", "grid", "seed"}, exclude_none=True)
     config["query"].pop("method")
     found = {
         "name": name,
@@ -33,14 +44,22 @@ def collect(name: str, folders: Sequence[Path], command: str, commit: str) -> Pa
         "commit": commit,
         "command": command,
         "machine": f"{os.cpu_count()} cores, {_processor()}, {platform.system()}, no GPU",
-        "versions": ended[0].state.environment["versions"],
+        "versions": ended[0][1].state.environment["versions"],
         "config": config,
         "columns": list(COLUMNS),
-        "runs": [{"method": r.method, "seed": r.seed, "rounds": [_row(x) for x in r.measured()]} for r in ended],
+        "runs": [
+            {"variant": variant, "method": r.method, "seed": r.seed, "rounds": [_row(x) for x in r.measured()]}
+            for variant, r in ended
+        ],
     }
     path = HERE / f"{name}.json"
     path.write_text(_compact(found), encoding="utf-8")
     return path
+
+
+def _ended(folders: Sequence[Path]) -> list[Record]:
+    records = [read(f) for folder in folders for f in campaigns(folder) if f.ledger.exists()]
+    return sorted((r for r in records if r.ended), key=lambda r: (r.method, r.seed))
 
 
 def _row(found: Round) -> list[float | int | None]:
@@ -63,7 +82,8 @@ def _compact(found: dict[str, Any]) -> str:
     runs = []
     for run in found["runs"]:
         rounds = ",\n".join("   " + json.dumps(row) for row in run["rounds"])
-        runs.append(f'  {{"method": {json.dumps(run["method"])}, "seed": {run["seed"]}, "rounds": [\n{rounds}]}}')
+        which = json.dumps({key: run[key] for key in ("variant", "method", "seed") if run[key] != ""})
+        runs.append(f'  {which[:-1]}, "rounds": [\n{rounds}]}}')
     return head[:-2] + ',\n "runs": [\n' + ",\n".join(runs) + "\n ]\n}\n"
 
 

@@ -21,23 +21,24 @@ _BETWEEN = re.compile(r"(<!-- study (\S+) (\S+) -->\n)(.*?)(<!-- end -->)", re.D
 Study = dict[str, Any]
 
 
-def rendered(text: str) -> str:
-    """The text with every table made anew."""
+def rendered(text: str, page: Path = PAGES[0]) -> str:
+    """The text of a page with every table made anew."""
 
     def table(found: "re.Match[str]") -> str:
         study = json.loads((HERE / f"{found[2]}.json").read_text(encoding="utf-8"))
+        study["figure"] = f"{'' if page.parent == HERE else 'studies/'}figures/{found[2]}.svg"
         return f"{found[1]}{TABLES[found[3]](study)}\n{found[5]}"
 
     return _BETWEEN.sub(table, text)
 
 
-def values(study: Study, column: str) -> dict[str, dict[int, list[float]]]:
+def values(study: Study, column: str, variant: str = "") -> dict[str, dict[int, list[float]]]:
     """By method and seed: a column, round by round."""
     at = study["columns"].index(column)
     out: dict[str, dict[int, list[float]]] = {}
     for method in METHODS:
         for run in study["runs"]:
-            if run["method"] == method:
+            if run["method"] == method and run.get("variant", "") == variant:
                 out.setdefault(method, {})[run["seed"]] = [row[at] for row in run["rounds"]]
     return out
 
@@ -100,17 +101,46 @@ def about(study: Study) -> str:
     )
 
 
-def area(study: Study) -> dict[str, dict[int, float]]:
+def variants(study: Study) -> str:
+    """What one change does: accuracy, area and diameter, and their difference from the first variant, by seed."""
+    names = list(dict.fromkeys(run["variant"] for run in study["runs"]))
+    rows = []
+    for method in values(study, "accuracy", names[0]):
+        first: list[dict[int, float]] = []
+        for name in names:
+            ends = [
+                {seed: found[-1] for seed, found in values(study, column, name)[method].items()}
+                for column in ("accuracy", "pwd")
+            ]
+            found = [ends[0], area(study, name)[method], ends[1]]
+            first = first or found
+            seeds = sorted(found[0])
+            cells = [_spread([each[seed] for seed in seeds]) for each in found]
+            for each, base in zip(found[:2], first, strict=False):
+                cells.append("" if name == names[0] else _interval([each[seed] - base[seed] for seed in seeds]))
+            rows.append([name, TABLE[method].label, str(len(seeds)), *cells])
+    minus = f"minus {names[0]}"
+    head = ["variant", "method", "seeds", "accuracy", "area under accuracy", "PWD", f"accuracy {minus}", f"area {minus}"]
+    return _markdown(head, rows)
+
+
+def area(study: Study, variant: str = "") -> dict[str, dict[int, float]]:
     """Area under the accuracy curve over labels, divided by their range."""
-    accuracy, labels = values(study, "accuracy"), values(study, "labels")
+    accuracy, labels = values(study, "accuracy", variant), values(study, "labels", variant)
     return {
         method: {seed: statistics.area(np.array(labels[method][seed]), np.array(curve)) for seed, curve in runs.items()}
         for method, runs in accuracy.items()
     }
 
 
+def curves(study: Study) -> str:
+    """The figure's place; it is drawn by `drawing.draw`."""
+    return f"![Accuracy and diameter over labels]({study['figure']})"
+
+
 TABLES: dict[str, Callable[[Study], str]] = {
-    "ends": ends, "against-random": against_random, "times": times, "about": about
+    "ends": ends, "against-random": against_random, "times": times, "about": about, "variants": variants,
+    "curves": curves,
 }  # fmt: skip
 
 

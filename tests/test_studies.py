@@ -6,7 +6,7 @@ import re
 import pytest
 
 from campaign.tiny import config
-from studies import collecting, rendering
+from studies import collecting, drawing, rendering
 from versionspace.campaign import Campaign
 from versionspace.campaign.grid import run
 
@@ -16,7 +16,20 @@ STUDIES = sorted(path.stem for path in rendering.HERE.glob("*.json"))
 @pytest.mark.parametrize("page", rendering.PAGES, ids=lambda page: page.name)
 def test_pages_hold_what_the_numbers_say(page):
     text = page.read_text(encoding="utf-8")
-    assert rendering.rendered(text) == text, "run: python -m studies render"
+    assert rendering.rendered(text, page) == text, "run: python -m studies render"
+
+
+def test_figures_show_what_the_numbers_say(tmp_path, monkeypatch):
+    names = [name for page in rendering.PAGES for name in drawing.drawn_in(page.read_text(encoding="utf-8"))]
+    assert {path.stem for path in (rendering.HERE / "figures").glob("*.svg")} == set(names) != set()
+    for name in set(names):
+        study = json.loads((rendering.HERE / f"{name}.json").read_text(encoding="utf-8"))
+        drawn = (rendering.HERE / "figures" / f"{name}.svg").read_text(encoding="utf-8")
+        assert drawing.digest(study) in drawn, "run: python -m studies render"
+    monkeypatch.setattr(drawing, "HERE", tmp_path)
+    (tmp_path / "again.json").write_text(json.dumps(study), encoding="utf-8")
+    again = drawing.draw("again").read_text(encoding="utf-8")
+    assert len(re.findall(r"<path|<use", again)) == len(re.findall(r"<path|<use", drawn))
 
 
 def test_every_study_is_shown_and_every_marker_known():
@@ -32,7 +45,7 @@ def test_numbers_are_whole(name):
     study = json.loads((rendering.HERE / f"{name}.json").read_text(encoding="utf-8"))
     assert re.fullmatch(r"[0-9a-f]{10}", study["commit"])
     assert study["columns"] == list(collecting.COLUMNS)
-    assert len({(r["method"], r["seed"]) for r in study["runs"]}) == len(study["runs"])
+    assert len({(r.get("variant"), r["method"], r["seed"]) for r in study["runs"]}) == len(study["runs"])
     at = {column: i for i, column in enumerate(study["columns"])}
     for one in study["runs"]:
         labels = [row[at["labels"]] for row in one["rounds"]]
@@ -53,7 +66,8 @@ def test_collecting_real_campaigns(tmp_path, monkeypatch):
     for record in made.campaigns():
         wanted = [r.metrics["sets"]["test"]["accuracy"] for r in record.measured()]
         assert accuracy[record.method][record.seed] == pytest.approx(wanted, abs=1e-6)
-    page = "".join(f"<!-- study tiny {table} -->\nold\n<!-- end -->\n" for table in rendering.TABLES)
+    tables = [table for table in rendering.TABLES if table != "variants"]
+    page = "".join(f"<!-- study tiny {table} -->\nold\n<!-- end -->\n" for table in tables)
     text = rendering.rendered(page)
     assert "old" not in text
     mean = 100 * sum(accuracy["gvd"][seed][-1] for seed in (0, 1)) / 2
@@ -62,3 +76,24 @@ def test_collecting_real_campaigns(tmp_path, monkeypatch):
     Campaign.create(tmp_path / "begun", config()).close()
     with pytest.raises(SystemExit, match="ended yet"):
         collecting.collect("none", [tmp_path / "begun"], "", "")
+
+
+def test_variants_are_compared_seed_by_seed(tmp_path, monkeypatch):
+    monkeypatch.setattr(collecting, "HERE", tmp_path)
+    monkeypatch.setattr(rendering, "HERE", tmp_path)
+    few = run(config(), methods=["gvd", "random"], seeds=[0, 1], out=tmp_path / "few", progress=False)
+    more = run(config("ensemble.members=5"), methods=["gvd"], seeds=[0, 1, 2], out=tmp_path / "more", progress=False)
+    collecting.collect("members", {"3 members": few.folder, "5 members": more.folder}, "…", "0123456789")
+    study = json.loads((tmp_path / "members.json").read_text())
+    assert {(r["variant"], r["method"], r["seed"]) for r in study["runs"]} == {
+        (variant, "gvd", seed) for variant in ("3 members", "5 members") for seed in (0, 1)
+    }
+    ends = {
+        made.folder.name: [c.measured()[-1].metrics["sets"]["test"]["accuracy"] for c in made.campaigns()
+                           if c.method == "gvd" and c.seed < 2]
+        for made in (few, more)
+    }  # fmt: skip
+    gain = 100 * (sum(ends["more"]) - sum(ends["few"])) / 2
+    text = rendering.rendered("<!-- study members variants -->\n<!-- end -->")
+    line = next(line for line in text.splitlines() if line.startswith("| 5 members | GVD | 2 |"))
+    assert f"| {gain:+.2f} (" in line

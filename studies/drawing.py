@@ -1,0 +1,57 @@
+"""Curves of a study as a figure, from ``studies/NAME.json``; what was drawn is noted in the file, for the test."""
+
+import hashlib
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+
+from studies.rendering import HERE, Study, values
+from versionspace.report.draw.lines import Curve, Panel, lines
+from versionspace.report.draw.look import LOOKS, label
+from versionspace.types import Floats
+
+SHOWN = ("random", "vr", "ge", "bald", "coreset", "dfal", "pwd", "gvd", "m2-pwd")
+"""The paper's nine; more lines than these nobody can tell apart."""
+
+
+def drawn_in(text: str) -> list[str]:
+    """Studies whose curves a page shows."""
+    return re.findall(r"<!-- study (\S+) curves -->", text)
+
+
+def draw(name: str) -> Path:
+    """Writes ``studies/figures/NAME.svg``: accuracy and diameter over labels."""
+    study = json.loads((HERE / f"{name}.json").read_text(encoding="utf-8"))
+    panels = [
+        Panel("accuracy", "% of the test images", _curves(study, "accuracy")),
+        Panel("diameter (PWD)", "% of the test images", _curves(study, "pwd")),
+    ]
+    figure = lines(name, panels, caption="", alt="Accuracy and diameter over labels, a line for each method.")
+    path = HERE / "figures" / f"{name}.svg"
+    path.parent.mkdir(exist_ok=True)
+    start = figure.svg.index(">", figure.svg.index("<svg")) + 1
+    path.write_text(f"{figure.svg[:start]}\n <!-- {digest(study)} -->{figure.svg[start:]}", encoding="utf-8")
+    return path
+
+
+def digest(study: Study) -> str:
+    """Of all numbers in the figure."""
+    drawn = {column: {m: values(study, column).get(m) for m in SHOWN} for column in ("labels", "accuracy", "pwd")}
+    return hashlib.sha256(json.dumps(drawn).encode()).hexdigest()
+
+
+def _curves(study: Study, column: str) -> tuple[Curve, ...]:
+    found, labels = values(study, column), values(study, "labels")
+    out = []
+    for method in SHOWN:
+        if method not in found:
+            continue
+        each: Floats = 100 * np.array(list(found[method].values()), np.float64)
+        at = np.array(next(iter(labels[method].values())))
+        middle = each.mean(axis=0)
+        band = each.std(axis=0, ddof=1) if len(each) > 1 else None
+        low, high = (None, None) if band is None else (middle - band, middle + band)
+        out.append(Curve(label(method), LOOKS[method], at, middle, low, high))
+    return tuple(out)
