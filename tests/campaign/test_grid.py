@@ -1,5 +1,6 @@
 """Grids: what is shared, what is refused, what Python users see."""
 
+import signal
 import threading
 
 import pytest
@@ -125,3 +126,22 @@ def test_news_tell_of_stages_and_rounds(tmp_path):
 def test_the_package_offers_it():
     assert vs.run is run
     assert vs.Campaign is Campaign
+
+
+def test_ctrl_c_in_the_moment_in_which_one_is_done_is_heard(tmp_path):
+    """News are taken in whole: the signal waits for that, and one is enough."""
+    ended = []
+
+    def hear(news):
+        if news.kind == "done":
+            ended.append(news.folder)
+            if len(ended) == 1:
+                signal.raise_signal(signal.SIGINT)
+
+    before = signal.getsignal(signal.SIGINT)
+    made = run(config(), methods=["gvd", "random"], seeds=range(4), out=tmp_path, jobs=2, progress=hear)
+    assert made.stopped
+    assert 1 <= len(ended) <= 2, "only what was all but done may still end"
+    assert signal.getsignal(signal.SIGINT) is before
+    assert not resume(tmp_path, jobs=2, progress=False).stopped
+    assert all(r.ended for r in made.campaigns())

@@ -12,7 +12,8 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -62,13 +63,29 @@ def decode_news(line: str) -> News:
     return News(**found | {"folder": Path(found["folder"])})
 
 
+_INTERRUPT = (-1, "")
+
+
+@contextmanager
+def _interrupts(hear: Callable[[], None]) -> Iterator[None]:
+    """Ctrl-C calls ``hear`` and breaks into nothing; only the main thread can ask for that, and not where it is off."""
+    if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        yield
+        return
+    before = signal.signal(signal.SIGINT, lambda *_: hear())
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 class _Crew:
     """Workers and the jobs that are left."""
 
     def __init__(self, jobs: Sequence[Job], count: int, tell: Listener) -> None:
         self.left = list(jobs)
         self.tell = tell
-        self.heard: queue.Queue[tuple[int, str]] = queue.Queue()
+        self.heard: queue.SimpleQueue[tuple[int, str]] = queue.SimpleQueue()
         self.workers = [self._start(i) for i in range(min(count, len(jobs)))]
         self.busy: dict[int, Job] = {}
         self.stopping = False
@@ -76,15 +93,18 @@ class _Crew:
     def work(self) -> bool:
         """Until all is done; whether somebody stopped it."""
         try:
-            for index in range(len(self.workers)):
-                self._feed(index)
-            while self.busy:
-                try:
-                    self._hear(*self.heard.get(timeout=0.5))
-                except queue.Empty:
-                    continue
-                except KeyboardInterrupt:
-                    self._stop()
+            with _interrupts(lambda: self.heard.put(_INTERRUPT)):
+                for index in range(len(self.workers)):
+                    self._feed(index)
+                while self.busy:
+                    try:
+                        found = self.heard.get(timeout=0.5)
+                    except queue.Empty:
+                        continue
+                    if found == _INTERRUPT:
+                        self._stop()
+                    else:
+                        self._hear(*found)
         finally:
             for worker in self.workers:
                 if worker.stdin is not None and not worker.stdin.closed:
