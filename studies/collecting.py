@@ -6,6 +6,7 @@ import platform
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +44,7 @@ def collect(name: str, folders: Sequence[Path] | Mapping[str, Path], command: st
         "date": time.strftime("%Y-%m-%d"),
         "commit": commit,
         "command": command,
-        "machine": f"{os.cpu_count()} cores, {_processor()}, {platform.system()}, no GPU",
+        **machine(),
         "versions": ended[0][1].state.environment["versions"],
         "config": config,
         "columns": list(COLUMNS),
@@ -85,6 +86,12 @@ def _compact(found: dict[str, Any]) -> str:
         which = json.dumps({key: run[key] for key in ("variant", "method", "seed") if run[key] != ""})
         runs.append(f'  {which[:-1]}, "rounds": [\n{rounds}]}}')
     return head[:-2] + ',\n "runs": [\n' + ",\n".join(runs) + "\n ]\n}\n"
+
+
+def machine() -> dict[str, Any]:
+    """Where something was measured, and with which versions."""
+    versions = {name: metadata.version(name) for name in ("numpy", "torch", "versionspace")}
+    return {"machine": f"{os.cpu_count()} cores, {_processor()}, {platform.system()}, no GPU", "versions": versions}
 
 
 def _processor() -> str:

@@ -120,7 +120,16 @@ def variants(study: Study) -> str:
                 cells.append("" if name == names[0] else _interval([each[seed] - base[seed] for seed in seeds]))
             rows.append([name, TABLE[method].label, str(len(seeds)), *cells])
     minus = f"minus {names[0]}"
-    head = ["variant", "method", "seeds", "accuracy", "area under accuracy", "PWD", f"accuracy {minus}", f"area {minus}"]
+    head = [
+        "variant",
+        "method",
+        "seeds",
+        "accuracy",
+        "area under accuracy",
+        "PWD",
+        f"accuracy {minus}",
+        f"area {minus}",
+    ]
     return _markdown(head, rows)
 
 
@@ -133,6 +142,23 @@ def area(study: Study, variant: str = "") -> dict[str, dict[int, float]]:
     }
 
 
+def full_size(study: Study) -> str:
+    """Seconds and bytes as planned, and as they were."""
+    rows = []
+    for row in study["rows"]:
+        said, was = row["plan"], row["run"]
+        fit = " + ".join(f"{stages['fit']:.0f}" for stages in was["stages"])
+        rest = sum(sum(stages.values()) - stages["fit"] for stages in was["stages"])
+        rows.append([
+            f"`{row['preset']}`", f"{row['pool']:,}", str(row["members"]), str(row["epochs"]), str(row["labels"]),
+            f"{said['seconds']:.0f}", f"{was['seconds']:.0f}", fit, f"{rest:.0f}", f"{said['memory'] / 1e9:.2f}",
+            f"{was['memory'] / 1e9:.2f}", f"{said['disk'] / 1e6:.0f}", f"{was['disk'] / 1e6:.0f}",
+        ])  # fmt: skip
+    head = ["preset", "pool", "members", "epochs", "labels", "planned (s)", "took (s)", "fits (s)", "all else (s)",
+            "memory planned (GB)", "held (GB)", "disk planned (MB)", "used (MB)"]  # fmt: skip
+    return _markdown(head, rows)
+
+
 def curves(study: Study) -> str:
     """The figure's place; it is drawn by `drawing.draw`."""
     return f"![Accuracy and diameter over labels]({study['figure']})"
@@ -140,7 +166,7 @@ def curves(study: Study) -> str:
 
 TABLES: dict[str, Callable[[Study], str]] = {
     "ends": ends, "against-random": against_random, "times": times, "about": about, "variants": variants,
-    "curves": curves,
+    "curves": curves, "full-size": full_size,
 }  # fmt: skip
 
 

@@ -1,0 +1,85 @@
+"""One round of the paper's experiments at full size, with few epochs: time and memory beside what `plan` said.
+
+    python -m studies.full_size        # writes studies/full-size.json; about a quarter of an hour on two cores
+
+Each preset keeps its pool, its test set and its 20 members. The budget is cut to one query and the epochs to ten, which
+`plan` is told too, so that it does not have to guess when members stop.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from studies.collecting import HERE, commit_of, machine
+from versionspace.campaign.planning import plan
+from versionspace.config import read
+from versionspace.store import read as read_campaign
+
+PRESETS = ("paper/mnist", "paper/fashion-mnist", "paper/svhn")
+METHOD = "gvd"
+EPOCHS = 10
+ROUNDS = 2
+
+
+def changes(preset: str) -> list[str]:
+    """The budget of a first fit, one query, and the fit after it."""
+    found = read(preset)
+    assert found.data.initial is not None
+    return [f"budget.total={found.data.initial + (ROUNDS - 1) * found.query.size}", f"training.epochs={EPOCHS}"]
+
+
+def predicted(preset: str) -> dict[str, float]:
+    """In a process of its own, since the plan's memory starts from what its process has used."""
+    command = [sys.executable, "-m", "studies.full_size", preset]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    found = json.loads(done.stdout.splitlines()[-1])
+    return {name: found[name] for name in ("seconds", "memory", "disk")}
+
+
+def measured(preset: str) -> dict[str, Any]:
+    """A whole run: seconds from start to end, and the most memory that its process held."""
+    with tempfile.TemporaryDirectory() as place:
+        out = Path(place) / "run"
+        sets = [word for change in changes(preset) for word in ("--set", change)]
+        command = ["versionspace.cli", "run", preset, "--methods", METHOD, "--seeds", "0", "--jobs", "1"]
+        began = time.perf_counter()
+        process = subprocess.Popen(
+            [sys.executable, "-m", *command, *sets, "--out", str(out)], stdout=subprocess.DEVNULL
+        )
+        _, status, usage = os.wait4(process.pid, 0)
+        seconds = time.perf_counter() - began
+        if status:
+            raise SystemExit(f"{preset} ended with {status}")
+        stages = [dict(r.seconds) for r in read_campaign(out / METHOD / "0").measured()]
+        disk = sum(path.stat().st_size for path in out.rglob("*") if path.is_file())
+        return {"seconds": seconds, "memory": usage.ru_maxrss * 1024, "disk": disk, "stages": stages}
+
+
+def main() -> None:
+    """All presets, one after another."""
+    rows = []
+    for preset in PRESETS:
+        config = read(preset, changes(preset))
+        rows.append({
+            "preset": preset, "pool": config.data.pool, "members": config.ensemble.members, "epochs": EPOCHS,
+            "labels": config.budget.total, "plan": predicted(preset), "run": measured(preset),
+        })  # fmt: skip
+        print(json.dumps(rows[-1]), flush=True)
+    found = {
+        "name": "full-size", "date": time.strftime("%Y-%m-%d"), "commit": commit_of(HERE), **machine(),
+        "command": "python -m studies.full_size", "rows": rows,
+    }  # fmt: skip
+    (HERE / "full-size.json").write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) == 1:
+        main()
+    else:
+        print(json.dumps(asdict(plan(read(sys.argv[1], changes(sys.argv[1])), [METHOD], [0]))))
