@@ -1,6 +1,6 @@
 """One round of the paper's experiments at full size, with few epochs: time and memory beside what `plan` said.
 
-    python -m studies.full_size        # writes studies/full-size.json; about a quarter of an hour on two cores
+    python -m studies.full_size        # writes studies/full-size.json; or only the presets that are named
 
 Each preset keeps its pool, its test set and its 20 members. The budget is cut to one query and the epochs to ten, which
 `plan` is told too, so that it does not have to guess when members stop.
@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -36,7 +37,7 @@ def changes(preset: str) -> list[str]:
 
 def predicted(preset: str) -> dict[str, float]:
     """In a process of its own, since the plan's memory starts from what its process has used."""
-    command = [sys.executable, "-m", "studies.full_size", preset]
+    command = [sys.executable, "-m", "studies.full_size", "plan", preset]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     found = json.loads(done.stdout.splitlines()[-1])
     return {name: found[name] for name in ("seconds", "memory", "disk")}
@@ -61,25 +62,27 @@ def measured(preset: str) -> dict[str, Any]:
         return {"seconds": seconds, "memory": usage.ru_maxrss * 1024, "disk": disk, "stages": stages}
 
 
-def main() -> None:
-    """All presets, one after another."""
-    rows = []
-    for preset in PRESETS:
+def main(presets: Sequence[str]) -> None:
+    """One preset after another; rows of others, measured before, stay."""
+    path = HERE / "full-size.json"
+    before = json.loads(path.read_text(encoding="utf-8"))["rows"] if path.exists() else []
+    rows = {row["preset"]: row for row in before}
+    for preset in presets:
         config = read(preset, changes(preset))
-        rows.append({
+        rows[preset] = {
             "preset": preset, "pool": config.data.pool, "members": config.ensemble.members, "epochs": EPOCHS,
             "labels": config.budget.total, "plan": predicted(preset), "run": measured(preset),
-        })  # fmt: skip
-        print(json.dumps(rows[-1]), flush=True)
-    found = {
-        "name": "full-size", "date": time.strftime("%Y-%m-%d"), "commit": commit_of(HERE), **machine(),
-        "command": "python -m studies.full_size", "rows": rows,
-    }  # fmt: skip
-    (HERE / "full-size.json").write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        }  # fmt: skip
+        found = {
+            "name": "full-size", "date": time.strftime("%Y-%m-%d"), "commit": commit_of(HERE), **machine(),
+            "command": "python -m studies.full_size", "rows": [rows[p] for p in PRESETS if p in rows],
+        }  # fmt: skip
+        path.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
-    if len(sys.argv) == 1:
-        main()
-    else:
-        print(json.dumps(asdict(plan(read(sys.argv[1], changes(sys.argv[1])), [METHOD], [0]))))
+    match sys.argv[1:]:
+        case ["plan", preset]:
+            print(json.dumps(asdict(plan(read(preset, changes(preset)), [METHOD], [0]))))
+        case presets:
+            main(presets or PRESETS)

@@ -81,6 +81,22 @@ def against_random(study: Study) -> str:
     return _markdown(["method, minus random", "seeds", "accuracy", "area under accuracy", "PWD"], rows)
 
 
+def brief(study: Study) -> str:
+    """What a reader in a hurry wants: accuracy and diameter at the end, and what a method gains over random."""
+    found = {column: values(study, column) for column in ("accuracy", "pwd", "wrong_agreement")}
+    base = found["accuracy"]["random"]
+    rows = []
+    for method, by_seed in found["accuracy"].items():
+        seeds = sorted(set(by_seed) & set(base))
+        gain = "" if method == "random" else _interval([by_seed[seed][-1] - base[seed][-1] for seed in seeds])
+        cells = [_spread([found[column][method][seed][-1] for seed in by_seed]) for column in found]
+        rows.append([TABLE[method].label, str(len(by_seed)), cells[0], gain, *cells[1:]])
+    labels = study["config"]["budget"]["total"]
+    return _markdown(
+        ["method", "seeds", f"accuracy at {labels} labels", "minus random", "PWD", "wrong agreement"], rows
+    )
+
+
 def times(study: Study) -> str:
     """Seconds of a campaign, and of its longest round."""
     seconds = values(study, "all_seconds")
@@ -165,7 +181,7 @@ def curves(study: Study) -> str:
 
 
 TABLES: dict[str, Callable[[Study], str]] = {
-    "ends": ends, "against-random": against_random, "times": times, "about": about, "variants": variants,
+    "brief": brief, "ends": ends, "against-random": against_random, "times": times, "about": about, "variants": variants,
     "curves": curves, "full-size": full_size,
 }  # fmt: skip
 

@@ -31,6 +31,7 @@ from versionspace.space import (
 if TYPE_CHECKING:
     from versionspace.campaign import Campaign, run
     from versionspace.ensemble import Ensemble, Training
+    from versionspace.label.beginning import label_folder
 
 __all__ = [
     "METHODS",
@@ -47,6 +48,7 @@ __all__ = [
     "disagreement_matrix",
     "gibbs_error",
     "gibbs_vote_disagreement",
+    "label_folder",
     "majority_vote",
     "pairwise_disagreement",
     "projection_distance",
@@ -58,7 +60,10 @@ __all__ = [
 ]
 
 
-_ELSEWHERE = {"Ensemble": "ensemble", "Training": "ensemble", "Campaign": "campaign", "run": "campaign"}
+_ELSEWHERE = {
+    "Ensemble": "ensemble", "Training": "ensemble", "Campaign": "campaign", "run": "campaign",
+    "label_folder": "label.beginning",
+}  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

@@ -1,9 +1,11 @@
 """From a folder to a campaign, and the labels that are known before."""
 
 import json
+from pathlib import Path
 
 import pytest
 
+import versionspace as vs
 from versionspace.campaign.campaign import Campaign
 from versionspace.data import load
 from versionspace.errors import InputError
@@ -122,3 +124,18 @@ def test_folders_that_are_no_classes_are_only_folders(folder):
     config, found = new(folder.photos, folder.classes, budget=60, net="small")
     assert found.names == {}
     assert config.data.classes == tuple(folder.classes)
+
+
+def test_a_loop_of_ones_own_and_the_page_go_on_with_each_others_answers(folder):
+    with vs.label_folder(folder.photos, folder.classes, budget=25, net="small") as campaign:
+        assert campaign.config.oracle.kind == "person"
+        proposal = campaign.propose()
+        assert [Path(f).suffix for f in proposal.files] == [".png"] * len(proposal.ids)
+        campaign.accept({i: folder.truth[i] for i in proposal.ids})
+    with vs.label_folder(campaign=campaign.folder.path, budget=30) as again:
+        desk = Desk(again)
+        assert (desk.spent(), desk.total) == (len(proposal.ids), 30)
+        task = desk.next("tab", "", (), 1).tasks[0]
+        assert task.image not in proposal.ids
+    with pytest.raises(InputError, match="nothing new"):
+        vs.label_folder(folder.photos, ["other", "classes"])

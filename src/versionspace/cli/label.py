@@ -7,8 +7,6 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from versionspace.errors import InputError
-
 if TYPE_CHECKING:
     from versionspace.label.server import Opened
 
@@ -38,49 +36,16 @@ def label(
 
     Example: versionspace label photos/ --classes cat,dog,other --budget 200
     """
-    from versionspace.label.beginning import BUDGET, begun, campaign_folder, class_names, new
-    from versionspace.label.imports import Imported
+    from versionspace.label.beginning import class_names, label_folder
 
-    if photos is None and campaign is None:
-        raise InputError("PHOTOS", expected="a folder of images, or --campaign", got="neither", fix="Name one.")
-    folder = campaign if photos is None else campaign_folder(photos, campaign)
-    assert folder is not None
-    config, found = begun(folder), Imported({})
-    if config is None:
-        if photos is None or classes is None:
-            raise InputError(
-                str(folder), expected="a folder of images and --classes to begin with", got="no campaign yet",
-                fix="For example: versionspace label photos/ --classes cat,dog,other",
-            )  # fmt: skip
-        config, found = new(photos, class_names(classes), budget=budget or BUDGET, net=net, labels=labels)
-    else:
-        _unchanged(config, folder, classes, net, labels)
+    found = label_folder(
+        photos, None if classes is None else class_names(classes), budget=budget, net=net, labels=labels,
+        campaign=campaign,
+    )  # fmt: skip
 
-    from versionspace.campaign.campaign import Campaign
     from versionspace.label.server import serve
 
-    opened = Campaign.create(folder, config)
-    if budget is not None and budget > opened.budget:
-        opened.reopen(budget)
-    serve(opened, found, host=host, port=port, browser=browser, say=lambda o: _say(o, host))
-
-
-def _unchanged(config: object, folder: Path, classes: str | None, net: str | None, labels: Path | None) -> None:
-    from versionspace.config import Config
-    from versionspace.label.beginning import class_names
-
-    assert isinstance(config, Config)
-    asked = {
-        "--classes": None if classes is None or class_names(classes) == config.data.classes else classes,
-        "--net": None if net == config.ensemble.net else net,
-        "--labels": labels,
-    }
-    for option, value in asked.items():
-        if value is not None:
-            raise InputError(
-                option, expected=f"nothing new for the campaign in {folder}", got=str(value),
-                fix="Leave it out to go on, or begin another with --campaign. Classes are added on the page.",
-            )  # fmt: skip
+    serve(found, host=host, port=port, browser=browser, say=lambda o: _say(o, host))
 
 
 def _say(opened: "Opened", host: str) -> None:

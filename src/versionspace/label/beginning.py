@@ -6,12 +6,13 @@ from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
+from versionspace.campaign.campaign import Campaign
 from versionspace.campaign.pictures import of_a_person
 from versionspace.config import Config, read_text
 from versionspace.config.reading import validated
 from versionspace.data import Dataset
 from versionspace.errors import InputError
-from versionspace.label.imports import Imported, imported
+from versionspace.label.imports import Imported, imported, taken_in
 from versionspace.store.folder import Folder, is_campaign
 
 BUDGET = 300
@@ -66,6 +67,84 @@ def suited(photos: Path, classes: Sequence[str], dataset: Dataset, *, budget: in
         "oracle": {"kind": "person"},
     }
     return validated(values, "label")
+
+
+def label_folder(
+    photos: str | Path | None = None,
+    classes: Sequence[str] | None = None,
+    *,
+    budget: int | None = None,
+    net: str | None = None,
+    labels: str | Path | None = None,
+    campaign: str | Path | None = None,
+) -> Campaign:
+    """The campaign of a folder of images, as ``versionspace label`` has it: begun, or gone on with.
+
+    For a loop of your own, in a notebook say; the page goes on with what was answered there, and the other way round.
+
+    Args:
+        photos: the folder; not needed to go on with a ``campaign``.
+        classes: names to choose from; more can be added later.
+        budget: labels to give, 300 where nothing is said; a larger one later goes on after the end.
+        net: "heads", "small", "conv2" …; by default "heads" where the backbone is installed, else "small".
+        labels: start from a labels.csv or an export of Label Studio (JSON).
+        campaign: where all is kept; by default the folder's name and ``.versionspace``, beside it.
+
+    >>> import tempfile
+    >>> import numpy as np
+    >>> from PIL import Image
+    >>> with tempfile.TemporaryDirectory() as place:
+    ...     photos = Path(place) / "photos"
+    ...     photos.mkdir()
+    ...     for i in range(40):
+    ...         Image.fromarray(np.full((8, 8), 6 * i, np.uint8)).save(photos / f"{i}.png")
+    ...     with label_folder(photos, ["dark", "bright"], budget=20, net="small") as campaign:
+    ...         proposal = campaign.propose()
+    ...         campaign.accept({image: "dark" for image in proposal.ids})
+    ...         proposal.purpose, campaign.state.spent() == len(proposal.ids)
+    ('audit', True)
+    """
+    if photos is None and campaign is None:
+        raise InputError("PHOTOS", expected="a folder of images, or --campaign", got="neither", fix="Name one.")
+    kept = None if campaign is None else Path(campaign)
+    folder = kept if photos is None else campaign_folder(Path(photos), kept)
+    assert folder is not None
+    config, found = begun(folder), Imported({})
+    if config is not None:
+        _unchanged(config, folder, classes, net, labels)
+    elif photos is None or classes is None:
+        raise InputError(
+            str(folder), expected="a folder of images and --classes to begin with", got="no campaign yet",
+            fix="For example: versionspace label photos/ --classes cat,dog,other",
+        )  # fmt: skip
+    else:
+        start = None if labels is None else Path(labels)
+        config, found = new(Path(photos), classes, budget=budget or BUDGET, net=net, labels=start)
+    opened = Campaign.create(folder, config)
+    try:
+        taken_in(opened, found)
+        if budget is not None and budget > opened.budget:
+            opened.reopen(budget)
+    except BaseException:
+        opened.close()
+        raise
+    return opened
+
+
+def _unchanged(
+    config: Config, folder: Path, classes: Sequence[str] | None, net: str | None, labels: str | Path | None
+) -> None:
+    asked = {
+        "--classes": None if classes is None or tuple(classes) == config.data.classes else ",".join(classes),
+        "--net": None if net == config.ensemble.net else net,
+        "--labels": labels,
+    }
+    for option, value in asked.items():
+        if value is not None:
+            raise InputError(
+                option, expected=f"nothing new for the campaign in {folder}", got=str(value),
+                fix="Leave it out to go on, or begin another with --campaign. Classes are added on the page.",
+            )  # fmt: skip
 
 
 def begun(folder: Path) -> Config | None:

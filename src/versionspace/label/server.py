@@ -19,7 +19,6 @@ from versionspace.errors import InputError
 from versionspace.label.api import build, guarded
 from versionspace.label.desk import Desk
 from versionspace.label.guard import Door
-from versionspace.label.imports import Imported, taken_in
 from versionspace.label.showing import Showing
 from versionspace.label.supervising import Supervisor
 from versionspace.store.folder import write
@@ -40,14 +39,13 @@ class Opened:
 
 
 def serve(
-    campaign: Campaign, found: Imported, *, host: str = "127.0.0.1", port: int | None = None, browser: bool = True,
+    campaign: Campaign, *, host: str = "127.0.0.1", port: int | None = None, browser: bool = True,
     say: Callable[[Opened], None] = lambda _: None,
 ) -> None:  # fmt: skip
     """Serves the page until it is stopped. Closes the campaign."""
     with ExitStack() as stack:
         stack.callback(campaign.close)
         stack.enter_context(decoding())
-        taken_in(campaign, found)
         desk = Desk(campaign)
         token, last = _key(campaign.folder.path)
         bound = stack.enter_context(_bound(host, last if port is None else port))
