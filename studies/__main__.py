@@ -14,7 +14,7 @@ def main(words: list[str]) -> None:
         case ["collect", name, command, code, *folders] if folders:
             named = dict(f.split("=", 1) for f in folders if "=" in f)
             given = {label: Path(f) for label, f in named.items()} or [Path(f) for f in folders]
-            print(collect(name, given, command, commit_of(Path(code))))
+            print(collect(name, given, command, commit_of(Path(), code)))
         case ["render"]:
             for page in PAGES:
                 text = page.read_text(encoding="utf-8")
@@ -23,7 +23,7 @@ def main(words: list[str]) -> None:
                     print(draw(name))
         case _:
             sys.exit(
-                "usage: python -m studies collect NAME COMMAND CHECKOUT RUNS… (or LABEL=RUNS…, to compare variants)\n"
+                "usage: python -m studies collect NAME COMMAND COMMIT RUNS… (or LABEL=RUNS…, to compare variants)\n"
                 "       python -m studies render"
             )
 

@@ -104,9 +104,9 @@ def _processor() -> str:
     return platform.processor() or platform.machine()
 
 
-def commit_of(folder: Path) -> str:
-    """The commit of a checkout."""
+def commit_of(folder: Path, name: str = "HEAD") -> str:
+    """A commit of a checkout, in ten digits."""
     done = subprocess.run(
-        ["git", "rev-parse", "--short=10", "HEAD"], cwd=folder, capture_output=True, text=True, check=True
+        ["git", "rev-parse", "--short=10", name], cwd=folder, capture_output=True, text=True, check=True
     )
     return done.stdout.strip()

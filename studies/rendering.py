@@ -1,6 +1,7 @@
-"""Tables between markers in Markdown files, from ``studies/*.json``.
+"""Tables and numbers between markers in Markdown files, from ``studies/*.json``.
 
-A marker is ``<!-- study NAME TABLE -->`` up to ``<!-- end -->``; what stands between is replaced.
+A table stands from ``<!-- study NAME TABLE -->`` to ``<!-- end -->``, a number of a sentence from
+``<!-- n NAME COLUMN METHOD LABELS -->`` to ``<!-- / -->``; what stands between is replaced.
 """
 
 import json
@@ -16,6 +17,7 @@ from versionspace.report import statistics
 
 HERE = Path(__file__).parent
 PAGES = (HERE / "RESULTS.md", HERE.parent / "README.md")
+_WITHIN = re.compile(r"(<!-- n (\S+) ([^>]+?) -->)(.*?)(<!-- / -->)", re.DOTALL)
 _BETWEEN = re.compile(r"(<!-- study (\S+) (\S+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
 
 Study = dict[str, Any]
@@ -29,7 +31,32 @@ def rendered(text: str, page: Path = PAGES[0]) -> str:
         study["figure"] = f"{'' if page.parent == HERE else 'studies/'}figures/{found[2]}.svg"
         return f"{found[1]}{TABLES[found[3]](study)}\n{found[5]}"
 
-    return _BETWEEN.sub(table, text)
+    def figure(found: "re.Match[str]") -> str:
+        study = json.loads((HERE / f"{found[2]}.json").read_text(encoding="utf-8"))
+        return f"{found[1]}{number(study, *found[3].split())}{found[5]}"
+
+    return _WITHIN.sub(figure, _BETWEEN.sub(table, text))
+
+
+def number(study: Study, column: str, method: str, labels: str) -> str:
+    """One number of a sentence, in percent: a column's mean over seeds, of one method or of one less another.
+
+    ``labels``: with so many labels; "end"; or "area", of the whole curve.
+    """
+    names = method.split("~")
+    found = {name: _at(study, column, name, labels) for name in names}
+    if len(names) == 1:
+        return f"{100 * np.mean(list(found[method].values())):.1f}"
+    seeds = sorted(set(found[names[0]]) & set(found[names[1]]))
+    return f"{100 * np.mean([found[names[0]][seed] - found[names[1]][seed] for seed in seeds]):+.1f}"
+
+
+def _at(study: Study, column: str, method: str, labels: str) -> dict[int, float]:
+    if labels == "area":
+        return area(study)[method]
+    counts, found = values(study, "labels")[method], values(study, column)[method]
+    places = {seed: -1 if labels == "end" else counts[seed].index(int(labels)) for seed in found}
+    return {seed: found[seed][place] for seed, place in places.items()}
 
 
 def values(study: Study, column: str, variant: str = "") -> dict[str, dict[int, list[float]]]:
@@ -181,8 +208,8 @@ def curves(study: Study) -> str:
 
 
 TABLES: dict[str, Callable[[Study], str]] = {
-    "brief": brief, "ends": ends, "against-random": against_random, "times": times, "about": about, "variants": variants,
-    "curves": curves, "full-size": full_size,
+    "brief": brief, "ends": ends, "against-random": against_random, "times": times, "about": about,
+    "variants": variants, "curves": curves, "full-size": full_size,
 }  # fmt: skip
 
 

@@ -74,6 +74,12 @@ def test_collecting_real_campaigns(tmp_path, monkeypatch):
     assert "old" not in text
     mean = 100 * sum(accuracy["gvd"][seed][-1] for seed in (0, 1)) / 2
     assert f"| GVD | 2 | 25 | {mean:.2f} ± " in text
+    gain = mean - 100 * sum(accuracy["random"][seed][-1] for seed in (0, 1)) / 2
+    said = rendering.rendered("It is <!-- n tiny accuracy gvd~random end -->0<!-- / --> points, up from "
+                              "<!-- n tiny accuracy gvd 10 --><!-- / -->%.")  # fmt: skip
+    start = 100 * sum(accuracy["gvd"][seed][0] for seed in (0, 1)) / 2
+    assert f"-->{gain:+.1f}<!--" in said
+    assert f"-->{start:.1f}<!--" in said
     assert rendering.rendered(text) == text
     Campaign.create(tmp_path / "begun", config()).close()
     with pytest.raises(SystemExit, match="ended yet"):
