@@ -7,6 +7,7 @@ import pytest
 
 import versionspace as vs
 from versionspace.campaign.campaign import Campaign
+from versionspace.campaign.placing import place
 from versionspace.data import load
 from versionspace.errors import InputError
 from versionspace.label.beginning import campaign_folder, class_names, new
@@ -139,3 +140,19 @@ def test_a_loop_of_ones_own_and_the_page_go_on_with_each_others_answers(folder):
         assert task.image not in proposal.ids
     with pytest.raises(InputError, match="nothing new"):
         vs.label_folder(folder.photos, ["other", "classes"])
+
+
+def test_labels_are_taken_in_though_it_was_killed_before_it_had_done_so(folder, tmp_path):
+    table = tmp_path / "labels.csv"
+    table.write_text("file,label\n" + "".join(f"{f.name},1\n" for f in sorted(folder.photos.iterdir())[:40]))
+    config, found = new(folder.photos, folder.classes, budget=30, net="small", labels=table)
+    place(campaign_folder(folder.photos, None), config)  # and then the lights went out
+    with vs.label_folder(folder.photos, folder.classes, labels=table) as campaign:
+        taken = campaign.state.spent()
+        assert 0 < taken <= len(found.names)
+        assert campaign.state.problems == []
+        assert Campaign.propose(campaign).purpose == "audit"
+    with pytest.raises(InputError, match="nothing new"):
+        vs.label_folder(folder.photos, labels=table)
+    with vs.label_folder(folder.photos) as again:
+        assert again.state.spent() == taken

@@ -109,20 +109,24 @@ def label_folder(
     kept = None if campaign is None else Path(campaign)
     folder = kept if photos is None else campaign_folder(Path(photos), kept)
     assert folder is not None
-    config, found = begun(folder), Imported({})
+    start = None if labels is None else Path(labels)
+    config = begun(folder)
     if config is not None:
-        _unchanged(config, folder, classes, net, labels)
+        found = None
+        _unchanged(config, folder, classes, net)
     elif photos is None or classes is None:
         raise InputError(
             str(folder), expected="a folder of images and --classes to begin with", got="no campaign yet",
             fix="For example: versionspace label photos/ --classes cat,dog,other",
         )  # fmt: skip
     else:
-        start = None if labels is None else Path(labels)
         config, found = new(Path(photos), classes, budget=budget or BUDGET, net=net, labels=start)
     opened = Campaign.create(folder, config)
     try:
-        taken_in(opened, found)
+        if opened.state.asks:
+            _nothing_new("--labels", labels, folder)
+        else:  # begun now, or killed before it had taken them in
+            taken_in(opened, found or imported(opened.dataset, tuple(opened.state.classes), start))
         if budget is not None and budget > opened.budget:
             opened.reopen(budget)
     except BaseException:
@@ -131,20 +135,19 @@ def label_folder(
     return opened
 
 
-def _unchanged(
-    config: Config, folder: Path, classes: Sequence[str] | None, net: str | None, labels: str | Path | None
-) -> None:
-    asked = {
-        "--classes": None if classes is None or tuple(classes) == config.data.classes else ",".join(classes),
-        "--net": None if net == config.ensemble.net else net,
-        "--labels": labels,
-    }
-    for option, value in asked.items():
-        if value is not None:
-            raise InputError(
-                option, expected=f"nothing new for the campaign in {folder}", got=str(value),
-                fix="Leave it out to go on, or begin another with --campaign. Classes are added on the page.",
-            )  # fmt: skip
+def _unchanged(config: Config, folder: Path, classes: Sequence[str] | None, net: str | None) -> None:
+    if classes is not None and tuple(classes) != config.data.classes:
+        _nothing_new("--classes", ",".join(classes), folder)
+    if net != config.ensemble.net:
+        _nothing_new("--net", net, folder)
+
+
+def _nothing_new(option: str, value: object, folder: Path) -> None:
+    if value is not None:
+        raise InputError(
+            option, expected=f"nothing new for the campaign in {folder}", got=str(value),
+            fix="Leave it out to go on, or begin another with --campaign. Classes are added on the page.",
+        )  # fmt: skip
 
 
 def begun(folder: Path) -> Config | None:

@@ -113,7 +113,7 @@ def _plain(file: str) -> str:
 
 
 def taken_in(campaign: Campaign, found: Imported) -> int:
-    """Commits imported labels once, before anything is asked; how many count.
+    """Commits imported labels once and all together, before anything is asked; how many count.
 
     Those of the audit's images stay the audit's; those of images that only measure distances are left out.
     """
@@ -128,12 +128,14 @@ def taken_in(campaign: Campaign, found: Imported) -> int:
     if first:
         wanted = [i for i in as_ids(cut.askable()) if i in first]
         events.append(_proposed(len(events), "initial", wanted))
+    known = audit | first
+    for ask in list(events):
+        for rank, image in enumerate(ask.body["ids"]):
+            if image in known:
+                body = {"id": image, "class": known[image], "part": ask.body["part"], "rank": rank}
+                events.append(Event("answered", 0, body, who=f"import: {found.source}", uid=f"import-{image}"))
     campaign.commit(events)
-    who = f"import: {found.source}"
-    uids = {i: f"import-{i}" for i in (*audit, *first)}
-    if audit or first:
-        campaign.accept(audit | first, who=who, uids=uids)
-    return len(audit) + len(first)
+    return len(known)
 
 
 def _proposed(part: int, purpose: str, ids: "Array | Sequence[ImageId]") -> Event:
