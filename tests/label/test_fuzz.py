@@ -27,5 +27,5 @@ def test_no_request_breaks_the_api(home, desk, mode):
 
         check()
         tried.append(operation.label)
-    assert len(tried) == (6 if mode.is_negative else 7)
+    assert len(tried) == (7 if mode.is_negative else 8)
     assert desk.state.problems == []

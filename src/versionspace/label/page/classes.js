@@ -32,9 +32,9 @@ export class Classes {
   button(name, place) {
     const key = keyOf(place);
     const made = make("button", { className: "class", type: "button" },
-      ...(key ? [make("kbd", { textContent: key })] : []),
+      ...(key ? [make("kbd", { textContent: key, "aria-hidden": "true" })] : []),
       make("span", { className: "name", textContent: name }),
-      make("span", { className: "count", textContent: "0", title: "labels to learn from" }));
+      make("span", { className: "count", textContent: "0", title: "labels to learn from", "aria-hidden": "true" }));
     if (key) made.setAttribute("aria-keyshortcuts", key);
     made.addEventListener("click", () => this.choose(name));
     return made;

@@ -98,6 +98,7 @@ export class Grid {
     this.tasks = [];
     this.shown("");
     this.swap();
+    $("live").textContent = "One image at a time.";
     this.left([], true);
   }
 

@@ -19,7 +19,11 @@ let stage;
 let grid;
 const when = $("when");
 when.value = localStorage.getItem("versionspace-when") ?? "hidden";
-const classes = new Classes((chosen) => (grid.open ? grid.fetch(chosen) : answer("class", chosen)));
+const classes = new Classes((chosen) => {
+  if (grid.open) grid.fetch(chosen);
+  else answer("class", chosen);
+  if (document.activeElement === document.body) home();
+});
 
 // One session for each tab: a reload keeps it, a copied tab gets another.
 async function session() {
@@ -173,13 +177,14 @@ function told(found) {
 }
 
 function keys(event) {
+  document.body.classList.toggle("tabbed", event.key === "Tab");
   if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
   const field = event.target.matches("input, select, textarea");
   if (field) return;
   const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
   if (key === "Enter" && grid.open) grid.confirm();
   else if (grid.open && key.startsWith("Arrow")) grid.move(key);
-  else if (key === " " && (grid.open || document.body.classList.contains("over"))) return;
+  else if (key === " " && event.target.matches("button")) return; // a button that Tab has reached
   else if (event.repeat && key !== "Backspace") return;
   else if (/^[0-9]$/.test(key)) classes.byKey(key);
   else if (key === " ") answer("skip");
@@ -227,6 +232,13 @@ async function addClass() {
   }
 }
 
+// Where keys are keys: inside an application a screen reader passes them on instead of reading by them.
+function home() {
+  if (document.querySelector("dialog[open]")) return;
+  const place = grid.open ? $("cells").firstElementChild : $("finished").hidden ? $("single") : $("finished");
+  if (!grid.open || !$("grid").contains(document.activeElement)) place?.focus({ preventScroll: true });
+}
+
 function wire() {
   document.addEventListener("keydown", keys);
   for (const made of document.querySelectorAll("[data-kind]")) {
@@ -243,12 +255,12 @@ function wire() {
   $("class-name").addEventListener("keydown", (event) => event.key === "Enter" && addClass());
   when.addEventListener("change", () => {
     localStorage.setItem("versionspace-when", when.value);
-    when.blur();
+    home();
     stage.ahead = stage.ahead.filter((task) => task.mine);
     stage.fill();
   });
   // Buttons that a mouse has clicked must not keep the keys to themselves.
-  document.addEventListener("click", (event) => event.detail && event.target.closest("main button, nav button")?.blur());
+  document.addEventListener("click", (event) => event.detail && event.target.closest("main button, nav button") && home());
   addEventListener("pagehide", () => {
     const body = { session: stage.session, who, leaving: true };
     post("/api/next", body, { keepalive: true }).catch(() => {});
@@ -274,12 +286,14 @@ async function start() {
       for (const task of [...tasks].reverse()) stage.ahead.unshift(stage.fetched({ ...task, mine: true }));
       if (leaving) stage.mineFirst();
       stage.fill();
+      if (leaving) home();
     },
   });
   stage.others = () => grid.tasks;
   wire();
   draw();
   await stage.fill();
+  home();
   setInterval(refresh, 1500);
 }
 

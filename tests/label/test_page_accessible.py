@@ -5,6 +5,7 @@ import pytest
 from label.conftest import Folder
 from label.serving import Server
 from label.test_page import Person
+from versionspace.store.record import read
 
 pytestmark = pytest.mark.slow
 axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="pip install axe-playwright-python")
@@ -65,7 +66,15 @@ def test_a_screen_reader_hears_what_can_be_done_and_what_was_done(opened):
     person = opened(viewport=WIDE)
     page = person.page
     tree = page.locator("body").aria_snapshot()
-    for wanted in ('button "1 0', 'button "2 1', 'button "3 2', 'img "Image to label"', "main", "navigation", "status"):
+    for wanted in (
+        'button "0"',
+        'button "1"',
+        'button "2"',
+        'img "Image to label"',
+        'application "Labelling"',
+        "main",
+        "status",
+    ):
         assert wanted in tree, tree
     image = person.image()
     name = person.server.truth[image]
@@ -76,6 +85,43 @@ def test_a_screen_reader_hears_what_can_be_done_and_what_was_done(opened):
     page.keyboard.press("Backspace")
     page.wait_for_function("before => document.querySelector('#live').textContent !== before", arg=name)
     assert "back" in heard.text_content().lower()
+
+
+def test_keys_are_pressed_where_a_screen_reader_passes_them_on(opened):
+    """Elsewhere Orca and others take 1 for "next heading" and G for "next image"."""
+    person = opened(viewport=WIDE)
+    page = person.page
+    within = "() => Boolean(document.activeElement.closest('[role=application]'))"
+    assert page.evaluate(within), "from the first image on"
+    person.label(12)
+    assert page.evaluate(within)
+    page.locator(".class").first.click()
+    assert page.evaluate(within), "after a click with the mouse"
+    page.keyboard.press("?")
+    page.keyboard.press("Escape")
+    assert page.evaluate(within), "after a dialog"
+    person.model()
+    page.keyboard.press("g")
+    page.wait_for_selector("#grid .cell")
+    page.wait_for_function(within)
+    page.keyboard.press("g")
+    page.wait_for_selector("#single:not([hidden])")
+    page.wait_for_function(within)
+
+
+def test_a_button_that_tab_has_reached_is_pressed_by_space(opened):
+    person = opened(viewport=WIDE)
+    page, image = person.page, person.image()
+    for _ in range(40):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.querySelector('.name')?.textContent") == "1":
+            break
+    page.keyboard.press("Space")
+    page.wait_for_function("id => !document.querySelector('#frame img').src.endsWith(id)", arg=image)
+    person.settled()
+    assert read(person.server.folder).state.labels[image].name == "1", "Space skipped instead"
+    page.keyboard.press("Backspace")
+    person.settled()
 
 
 def test_everything_is_reached_by_tab_alone(opened):
