@@ -39,6 +39,7 @@ class Person:
         """Labels so many; a new image is on the screen after each, or the end."""
         done = []
         for _ in range(count):
+            self.page.wait_for_function("() => document.querySelector('#frame img.picture')?.naturalWidth > 0")
             image = self.image()
             self.page.keyboard.press(self.key_of(image))
             done.append(image)
@@ -259,6 +260,7 @@ def test_the_server_is_killed_twice_and_the_page_goes_on(person, served):
     person.open()
     shown = person.label(5)
     person.settled()
+    time.sleep(1)  # the next images are fetched ahead
     served.kill()
     shown += person.label(3)
     assert person.page.evaluate("() => Object.keys(localStorage).filter(k => /^versionspace:/.test(k)).length") == 3
@@ -280,6 +282,28 @@ def test_the_server_is_killed_twice_and_the_page_goes_on(person, served):
     person.open()
     person.settled()
     assert answers(served) == {image: served.truth[image] for image in shown}, "a closed tab's are sent by the next"
+
+
+def test_an_image_that_was_cut_off_comes_later_and_has_no_label_before_it_is_seen(guest, shared):
+    page = guest.open("&as=an_image_that_was_cut").page
+    page.route("**/image/*", lambda route: route.abort())
+    for _ in range(8):
+        page.keyboard.press(guest.key_of(guest.image()))
+        page.wait_for_timeout(100)
+    waiting = guest.image()
+    assert page.evaluate("() => document.querySelector('#frame img').naturalWidth") == 0
+    page.keyboard.press("1")
+    assert "on its way" in page.locator("#toast").inner_text()
+    page.wait_for_timeout(1500)
+    assert page.locator("#frame .broken").count() == 0, "nothing is wrong with the file"
+    page.unroute("**/image/*")
+    page.wait_for_function("() => document.querySelector('#frame img').naturalWidth > 0", timeout=10_000)
+    assert guest.image() == waiting
+    guest.settled()
+    assert waiting not in answers(shared)
+    guest.label(1)
+    guest.settled()
+    assert answers(shared)[waiting] == shared.truth[waiting]
 
 
 def test_two_tabs_are_never_given_the_same_image(guest, shared):

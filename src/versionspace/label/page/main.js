@@ -47,6 +47,10 @@ function answer(kind, chosen = null) {
     say("This image cannot be seen: X marks it as bad, Space skips it.");
     return;
   }
+  if (!task.broken && !task.picture.naturalWidth && kind === "class") {
+    say("This image is still on its way.");
+    return;
+  }
   const word = chosen ?? { skip: "skipped", unsure: "unsure", bad: "bad image" }[kind];
   const sent = send(task, kind, chosen, stage.seconds(), { again: Boolean(task.again) });
   remember({ uid: sent.uid, image: task.image, name: chosen, reason: chosen === null ? word : "", task,

@@ -52,17 +52,24 @@ export class Stage {
 
   fetched(task) {
     const picture = make("img", { className: "picture", draggable: false, alt: "Image to label" });
+    const address = `/image/${encodeURIComponent(task.image)}`;
     picture.decoding = "sync";
     task.picture = picture;
     task.ready = new Promise((resolve) => {
       picture.addEventListener("load", () => resolve(true));
-      picture.addEventListener("error", () => {
+      picture.addEventListener("error", async () => {
+        // The server says what is wrong with a file; where it says nothing, it is away, and the image comes later.
+        const answer = await fetch(address).catch(() => null);
+        if (!answer || answer.ok) {
+          setTimeout(() => (picture.src = address), 1000);
+          return;
+        }
         task.broken = true;
         resolve(false);
         if (this.current === task) this.show(task);
       });
     });
-    picture.src = `/image/${encodeURIComponent(task.image)}`;
+    picture.src = address;
     picture.decode?.().catch(() => {});
     return task;
   }
