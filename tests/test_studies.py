@@ -17,6 +17,7 @@ STUDIES = sorted(path.stem for path in rendering.HERE.glob("*.json"))
 def test_pages_hold_what_the_numbers_say(page):
     text = page.read_text(encoding="utf-8")
     assert rendering.rendered(text, page) == text, "run: python -m studies render"
+    assert "\n<!-- n " not in text, "a line that begins with a comment falls out of its paragraph"
 
 
 def test_figures_show_what_the_numbers_say(tmp_path, monkeypatch):

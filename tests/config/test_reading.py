@@ -1,5 +1,6 @@
 """Configs: what enters is checked, what is wrong is said, what comes out reads back."""
 
+import re
 import tomllib
 
 import pytest
@@ -51,7 +52,10 @@ def test_small_presets_keep_the_papers_protocol(name):
     assert small.ensemble.net == paper.ensemble.net
     assert small.data.pool < paper.data.pool
     assert small.budget.total < paper.budget.total
-    assert "versionspace run" in preset_text(f"small/{name}")
+    header = preset_text(f"small/{name}").partition("[data]")[0]
+    assert f"versionspace run small/{name}" in header
+    assert "Measured on two cores" in header
+    assert re.search(r"accuracy and PWD in percent: random [\d.]+ and [\d.]+, gvd [\d.]+ and [\d.]+", " ".join(header.split("\n# ")))
     assert (small.budget.total - small.data.initial) % small.query.size == 0
 
 
