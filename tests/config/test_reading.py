@@ -55,7 +55,9 @@ def test_small_presets_keep_the_papers_protocol(name):
     header = preset_text(f"small/{name}").partition("[data]")[0]
     assert f"versionspace run small/{name}" in header
     assert "Measured on two cores" in header
-    assert re.search(r"accuracy and PWD in percent: random [\d.]+ and [\d.]+, gvd [\d.]+ and [\d.]+", " ".join(header.split("\n# ")))
+    assert re.search(
+        r"accuracy and PWD in percent: random [\d.]+ and [\d.]+, gvd [\d.]+ and [\d.]+", " ".join(header.split("\n# "))
+    )
     assert (small.budget.total - small.data.initial) % small.query.size == 0
 
 
