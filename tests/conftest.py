@@ -1,10 +1,14 @@
 """Fixtures that many tests share."""
 
+import signal
 from pathlib import Path
 
 import pytest
 
 from versionspace.space import kernels
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a suite in the background: children would not hear Ctrl-C
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(params=["compiled", "numpy"])
