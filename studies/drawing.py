@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from studies.rendering import HERE, Study, values
+from studies.values import HERE, Study, load, values
 from versionspace.report.draw.lines import Curve, Panel, lines
 from versionspace.report.draw.look import LOOKS, label
 from versionspace.types import Floats
@@ -25,7 +25,7 @@ def drawn_in(text: str) -> list[str]:
 
 def draw(name: str) -> Path:
     """Writes ``studies/figures/NAME.svg``: accuracy and diameter over labels."""
-    study = json.loads((HERE / f"{name}.json").read_text(encoding="utf-8"))
+    study = load(name)
     panels = [
         Panel("accuracy", "% of the test images", _curves(study, "accuracy")),
         Panel("diameter (PWD)", "% of the test images", _curves(study, "pwd")),

@@ -6,11 +6,11 @@ import re
 import pytest
 
 from campaign.tiny import config
-from studies import collecting, drawing, rendering
+from studies import collecting, drawing, rendering, tables, values
 from versionspace.campaign import Campaign
 from versionspace.campaign.grid import run
 
-STUDIES = sorted(path.stem for path in rendering.HERE.glob("*.json"))
+STUDIES = sorted(path.stem for path in values.HERE.glob("*.json"))
 
 
 @pytest.mark.parametrize("page", rendering.PAGES, ids=lambda page: page.name)
@@ -22,11 +22,12 @@ def test_pages_hold_what_the_numbers_say(page):
 
 def test_figures_show_what_the_numbers_say(tmp_path, monkeypatch):
     names = [name for page in rendering.PAGES for name in drawing.drawn_in(page.read_text(encoding="utf-8"))]
-    assert {path.stem for path in (rendering.HERE / "figures").glob("*.svg")} == set(names) != set()
+    assert {path.stem for path in (values.HERE / "figures").glob("*.svg")} == set(names) != set()
     for name in set(names):
-        study = json.loads((rendering.HERE / f"{name}.json").read_text(encoding="utf-8"))
-        drawn = (rendering.HERE / "figures" / f"{name}.svg").read_text(encoding="utf-8")
+        study = json.loads((values.HERE / f"{name}.json").read_text(encoding="utf-8"))
+        drawn = (values.HERE / "figures" / f"{name}.svg").read_text(encoding="utf-8")
         assert drawing.digest(study) in drawn, "run: python -m studies render"
+    monkeypatch.setattr(values, "HERE", tmp_path)
     monkeypatch.setattr(drawing, "HERE", tmp_path)
     (tmp_path / "again.json").write_text(json.dumps(study), encoding="utf-8")
     again = drawing.draw("again").read_text(encoding="utf-8")
@@ -36,14 +37,14 @@ def test_figures_show_what_the_numbers_say(tmp_path, monkeypatch):
 def test_every_study_is_shown_and_every_marker_known():
     text = "".join(page.read_text(encoding="utf-8") for page in rendering.PAGES)
     markers = re.findall(r"<!-- study (\S+) (\S+) -->", text)
-    assert {name for name, _ in markers} == set(STUDIES)
+    assert {name for names, _ in markers for name in names.split(",")} == set(STUDIES)
     assert text.count("<!-- study") == text.count("<!-- end -->") == len(markers)
-    assert {table for _, table in markers} <= set(rendering.TABLES)
+    assert {table for _, table in markers} <= set(tables.OF_ONE) | set(tables.OF_MANY)
 
 
 @pytest.mark.parametrize("name", STUDIES)
 def test_numbers_are_whole(name):
-    study = json.loads((rendering.HERE / f"{name}.json").read_text(encoding="utf-8"))
+    study = json.loads((values.HERE / f"{name}.json").read_text(encoding="utf-8"))
     if "runs" not in study:
         return
     assert re.fullmatch(r"[0-9a-f]{10}", study["commit"])
@@ -62,15 +63,15 @@ def test_numbers_are_whole(name):
 def test_collecting_real_campaigns(tmp_path, monkeypatch):
     made = run(config(), methods=["gvd", "random"], seeds=[0, 1], out=tmp_path / "runs", progress=False)
     monkeypatch.setattr(collecting, "HERE", tmp_path)
-    monkeypatch.setattr(rendering, "HERE", tmp_path)
+    monkeypatch.setattr(values, "HERE", tmp_path)
     collecting.collect("tiny", [made.folder], "versionspace run tiny", "0123456789")
     study = json.loads((tmp_path / "tiny.json").read_text())
-    accuracy = rendering.values(study, "accuracy")
+    accuracy = values.values(study, "accuracy")
     for record in made.campaigns():
         wanted = [r.metrics["sets"]["test"]["accuracy"] for r in record.measured()]
         assert accuracy[record.method][record.seed] == pytest.approx(wanted, abs=1e-6)
-    tables = [table for table in rendering.TABLES if table not in ("variants", "full-size")]
-    page = "".join(f"<!-- study tiny {table} -->\nold\n<!-- end -->\n" for table in tables)
+    shown = [table for table in tables.OF_ONE if table not in ("variants", "full-size")]
+    page = "".join(f"<!-- study tiny {table} -->\nold\n<!-- end -->\n" for table in shown)
     text = rendering.rendered(page)
     assert "old" not in text
     mean = 100 * sum(accuracy["gvd"][seed][-1] for seed in (0, 1)) / 2
@@ -89,7 +90,7 @@ def test_collecting_real_campaigns(tmp_path, monkeypatch):
 
 def test_variants_are_compared_seed_by_seed(tmp_path, monkeypatch):
     monkeypatch.setattr(collecting, "HERE", tmp_path)
-    monkeypatch.setattr(rendering, "HERE", tmp_path)
+    monkeypatch.setattr(values, "HERE", tmp_path)
     few = run(config(), methods=["gvd", "random"], seeds=[0, 1], out=tmp_path / "few", progress=False)
     more = run(config("ensemble.members=5"), methods=["gvd"], seeds=[0, 1, 2], out=tmp_path / "more", progress=False)
     collecting.collect("members", {"3 members": few.folder, "5 members": more.folder}, "…", "0123456789")
@@ -106,3 +107,39 @@ def test_variants_are_compared_seed_by_seed(tmp_path, monkeypatch):
     text = rendering.rendered("<!-- study members variants -->\n<!-- end -->")
     line = next(line for line in text.splitlines() if line.startswith("| 5 members | GVD | 2 |"))
     assert f"| {gain:+.2f} (" in line
+    said = rendering.rendered("<!-- n members accuracy gvd end 5_members~3_members -->0<!-- / -->")
+    assert f"-->{gain:+.1f}<!--" in said
+
+
+def study_of(name, **accuracy):
+    """A study of one round, its accuracies by method in the order of seeds."""
+    runs = [
+        {"method": method, "seed": seed, "rounds": [[10, value, 1 - value]]}
+        for method, found in accuracy.items()
+        for seed, value in enumerate(found)
+    ]
+    return {"name": name, "columns": ["labels", "accuracy", "pwd"], "config": {"budget": {"total": 10}}, "runs": runs}
+
+
+def test_claims_are_paired_by_seed_beside_the_papers_own():
+    """Worked by hand: GVD − random is .1 and .3, so .2 ± 12.706·.1; the paper's MNIST has 97.02 − 93.47."""
+    study = study_of("mnist", random=[0.5, 0.6, 0.9], gvd=[0.6, 0.9], ge=[0.5])
+    lines = tables.claims([study], "accuracy", "end").splitlines()
+    assert lines[0].endswith("| GVD − Random | GVD − GE | GVD − VR |")
+    assert lines[2] == "| mnist | 10 | 1–2 |  |  |  | +20.00 (-107.06 to +147.06) | +10.00 |  |"
+    assert lines[3].split(" | ")[1:3] == ["400", "4"]
+    assert lines[3].split(" | ")[6] == "+3.55"
+    sure = tables.claims([study_of("digits", random=[0.5, 0.6], gvd=[0.6, 0.701])], "pwd", "end").splitlines()
+    assert "| **-10.05** (-10.69 to -9.41) |" in sure[2]
+    assert len(sure) == 3
+
+
+def test_six_seeds_are_tested_and_fewer_are_not():
+    """Six gains that all point one way have p = 2/2⁶; two methods, so Holm doubles the smaller."""
+    study = study_of("digits", random=[0.5] * 6, gvd=[0.6, 0.61, 0.62, 0.63, 0.64, 0.65], pwd=[0.6, 0.4] * 3)
+    monotone = {**study, "runs": [{**r, "rounds": [[5, 0.1, 0.9], *r["rounds"]]} for r in study["runs"]]}
+    table = tables.against_random(monotone)
+    assert table.splitlines()[0].endswith("| p of accuracy |")
+    assert next(line for line in table.splitlines() if "GVD" in line).endswith("| 0.062 |")
+    few = {**monotone, "runs": [r for r in monotone["runs"] if r["seed"] < 5]}
+    assert "p of accuracy" not in tables.against_random(few)

@@ -1,0 +1,182 @@
+"""The tables of RESULTS.md, in Markdown: shares in percent, differences paired by seed."""
+
+from collections.abc import Callable, Iterable
+
+import numpy as np
+
+from studies.values import BySeed, Study, differences, measured, values
+from versionspace.query.methods import TABLE
+from versionspace.report import statistics
+from versionspace.report.paper import PAPER
+
+ENOUGH = 6
+"""Seeds from which Wilcoxon's test can go below p = 0.05, and is shown."""
+CLAIMED = tuple((one, other) for one in ("pwd", "gvd") for other in ("random", "ge", "vr"))
+"""What the paper says is better, and than what."""
+
+
+def ends(study: Study) -> str:
+    """Accuracy, diameter and the like at the end: mean ± deviation over seeds."""
+    columns = {
+        "accuracy": measured(study, "accuracy"),
+        "area under accuracy": measured(study, "accuracy", "area"),
+        "vote's accuracy": measured(study, "vote_accuracy"),
+        "PWD": measured(study, "pwd"),
+        "wrong agreement": measured(study, "wrong_agreement"),
+        "accuracy on the pool": measured(study, "pool_accuracy"),
+        "fit": measured(study, "fit"),
+    }
+    labels = measured(study, "labels")
+    rows = []
+    for method, by_seed in labels.items():
+        last = sorted(set(by_seed.values()))
+        cells = [_spread(found[method].values()) for found in columns.values()]
+        rows.append([TABLE[method].label, str(len(by_seed)), "–".join(str(int(n)) for n in last), *cells])
+    return _markdown(["method", "seeds", "labels", *columns], rows)
+
+
+def against_random(study: Study) -> str:
+    """Accuracy and PWD at the end minus those of random with the same seed, in percentage points, with t intervals.
+
+    From `ENOUGH` seeds on also Wilcoxon's p of the accuracy, corrected by Holm for the methods of the table.
+    """
+    columns = {
+        "accuracy": measured(study, "accuracy"),
+        "area under accuracy": measured(study, "accuracy", "area"),
+        "PWD": measured(study, "pwd"),
+    }
+    gains = {m: differences(columns["accuracy"], m, "random") for m in columns["accuracy"] if m != "random"}
+    gains = {method: gain for method, gain in gains.items() if gain}
+    tested = max((len(gain) for gain in gains.values()), default=0) >= ENOUGH
+    corrected = statistics.holm([statistics.signed_rank(gain).p for gain in gains.values()])
+    rows = []
+    for (method, gain), p in zip(gains.items(), corrected, strict=True):
+        cells = [_interval(differences(found, method, "random")) for found in columns.values()]
+        rows.append([TABLE[method].label, str(len(gain)), *cells, *([f"{p:.3f}"] if tested else [])])
+    return _markdown(["method, minus random", "seeds", *columns, *(["p of accuracy"] if tested else [])], rows)
+
+
+def brief(study: Study) -> str:
+    """What a reader in a hurry wants: accuracy and diameter at the end, and what a method gains over random."""
+    found = {column: measured(study, column) for column in ("accuracy", "pwd", "wrong_agreement")}
+    rows = []
+    for method, by_seed in found["accuracy"].items():
+        gain = "" if method == "random" else _interval(differences(found["accuracy"], method, "random"))
+        cells = [_spread(column[method].values()) for column in found.values()]
+        rows.append([TABLE[method].label, str(len(by_seed)), cells[0], gain, *cells[1:]])
+    labels = study["config"]["budget"]["total"]
+    return _markdown(
+        ["method", "seeds", f"accuracy at {labels} labels", "minus random", "PWD", "wrong agreement"], rows
+    )
+
+
+def claims(studies: list[Study], column: str, labels: str) -> str:
+    """PWD and GVD minus random, GE and VR in every study, below each what the paper's own table gives."""
+    rows = []
+    for study in studies:
+        found = measured(study, column, labels)
+        each = [differences(found, one, other) for one, other in CLAIMED]
+        seeds = sorted({len(gain) for gain in each if gain})
+        count = "–".join(str(n) for n in dict.fromkeys((seeds[0], seeds[-1])))
+        cells = [_interval(gain, bold=True) if gain else "" for gain in each]
+        rows.append([study["name"], str(study["config"]["budget"]["total"]), count, *cells])
+        published = PAPER.get(study["name"])
+        if published and labels == "end":
+            means = published.accuracy if column == "accuracy" else published.diameter
+            cells = [f"{means[one][0] - means[other][0]:+.2f}" for one, other in CLAIMED]
+            rows.append(["  the paper", str(published.labels), str(published.runs), *cells])
+    head = [f"{TABLE[one].label} − {TABLE[other].label}" for one, other in CLAIMED]
+    return _markdown(["study", "labels", "seeds", *head], rows)
+
+
+def times(study: Study) -> str:
+    """Minutes of a campaign: its rounds times the median one, so that a pause in one of them does not count."""
+    rows = []
+    for method, by_seed in values(study, "all_seconds").items():
+        minutes = [len(x) * float(np.median(x)) / 60 for x in by_seed.values()]
+        rounds = len(next(iter(by_seed.values())))
+        rows.append([TABLE[method].label, str(len(by_seed)), str(rounds), f"{np.mean(minutes):.1f}"])
+    return _markdown(["method", "campaigns", "rounds", "minutes each"], rows)
+
+
+def about(study: Study) -> str:
+    """Where the numbers come from."""
+    versions = ", ".join(f"{name} {number}" for name, number in study["versions"].items())
+    return (
+        f"Measured {study['date']} at commit {study['commit']} on {study['machine']} ({versions}):\n"
+        f"`{study['command']}`."
+    )
+
+
+def variants(study: Study) -> str:
+    """What one change does: accuracy, area and diameter, and their difference from the first variant, by seed."""
+    names = list(dict.fromkeys(run["variant"] for run in study["runs"]))
+    wanted = (("accuracy", "end"), ("accuracy", "area"), ("pwd", "end"))
+    found = {name: [measured(study, *which, name) for which in wanted] for name in names}
+    rows = []
+    for method in found[names[0]][0]:
+        for name in names:
+            cells = [_spread(each[method].values()) for each in found[name]]
+            for each, base in zip(found[name], found[names[0]], strict=True):
+                both: BySeed = {"this": each[method], "first": base[method]}
+                cells.append("" if name == names[0] else _interval(differences(both, "this", "first")))
+            rows.append([name, TABLE[method].label, str(len(found[name][0][method])), *cells])
+    head = ["accuracy", "area under accuracy", "PWD"]
+    minus = [f"{what} minus {names[0]}" for what in ("accuracy", "area", "PWD")]
+    return _markdown(["variant", "method", "seeds", *head, *minus], rows)
+
+
+def full_size(study: Study) -> str:
+    """Seconds and bytes as planned, and as they were."""
+    rows = []
+    for row in study["rows"]:
+        said, was = row["plan"], row["run"]
+        fit = " + ".join(f"{stages['fit']:.0f}" for stages in was["stages"])
+        rest = sum(sum(stages.values()) - stages["fit"] for stages in was["stages"])
+        rows.append([
+            f"`{row['preset']}`", f"{row['pool']:,}", str(row["members"]), str(row["epochs"]), str(row["labels"]),
+            f"{said['seconds']:.0f}", f"{was['seconds']:.0f}", fit, f"{rest:.0f}", f"{said['memory'] / 1e9:.2f}",
+            f"{was['memory'] / 1e9:.2f}", f"{said['disk'] / 1e6:.0f}", f"{was['disk'] / 1e6:.0f}",
+        ])  # fmt: skip
+    head = ["preset", "pool", "members", "epochs", "labels", "planned (s)", "took (s)", "fits (s)", "all else (s)",
+            "memory planned (GB)", "held (GB)", "disk planned (MB)", "used (MB)"]  # fmt: skip
+    return _markdown(head, rows)
+
+
+def curves(study: Study) -> str:
+    """The figure's place; it is drawn by `drawing.draw`."""
+    return f"![Accuracy and diameter over labels]({study['figure']})"
+
+
+OF_ONE: dict[str, Callable[[Study], str]] = {
+    "brief": brief, "ends": ends, "against-random": against_random, "times": times, "about": about,
+    "variants": variants, "curves": curves, "full-size": full_size,
+}  # fmt: skip
+OF_MANY: dict[str, Callable[[list[Study]], str]] = {
+    "claims-accuracy": lambda studies: claims(studies, "accuracy", "end"),
+    "claims-area": lambda studies: claims(studies, "accuracy", "area"),
+    "claims-pwd": lambda studies: claims(studies, "pwd", "end"),
+}
+
+
+def _spread(numbers: Iterable[float | None]) -> str:
+    percent = [100 * n for n in numbers if n is not None]
+    if not percent:
+        return "–"
+    deviation = f" ± {np.std(percent, ddof=1):.2f}" if len(percent) > 1 else ""
+    return f"{np.mean(percent):.2f}{deviation}"
+
+
+def _interval(found: list[float], *, bold: bool = False) -> str:
+    """The mean and, for two and more, a t interval; bold where it leaves out 0."""
+    points = [100 * d for d in found]
+    interval = statistics.t_interval(points)
+    if interval is None:
+        return f"{points[0]:+.2f}"
+    mark = "**" if bold and interval.low * interval.high > 0 else ""
+    return f"{mark}{np.mean(points):+.2f}{mark} ({interval.low:+.2f} to {interval.high:+.2f})"
+
+
+def _markdown(head: list[str], rows: list[list[str]]) -> str:
+    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    return "\n".join([*lines, *("| " + " | ".join(row) + " |" for row in rows)])
