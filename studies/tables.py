@@ -51,7 +51,7 @@ def against_random(study: Study) -> str:
     corrected = statistics.holm([statistics.signed_rank(gain).p for gain in gains.values()])
     rows = []
     for (method, gain), p in zip(gains.items(), corrected, strict=True):
-        cells = [_interval(differences(found, method, "random")) for found in columns.values()]
+        cells = [_gain(differences(found, method, "random")) for found in columns.values()]
         rows.append([TABLE[method].label, str(len(gain)), *cells, *([f"{p:.3f}"] if tested else [])])
     return _markdown(["method, minus random", "seeds", *columns, *(["p of accuracy"] if tested else [])], rows)
 
@@ -61,7 +61,7 @@ def brief(study: Study) -> str:
     found = {column: measured(study, column) for column in ("accuracy", "pwd", "wrong_agreement")}
     rows = []
     for method, by_seed in found["accuracy"].items():
-        gain = "" if method == "random" else _interval(differences(found["accuracy"], method, "random"))
+        gain = "" if method == "random" else _gain(differences(found["accuracy"], method, "random"))
         cells = [_spread(column[method].values()) for column in found.values()]
         rows.append([TABLE[method].label, str(len(by_seed)), cells[0], gain, *cells[1:]])
     labels = study["config"]["budget"]["total"]
@@ -78,7 +78,7 @@ def claims(studies: list[Study], column: str, labels: str) -> str:
         each = [differences(found, one, other) for one, other in CLAIMED]
         seeds = sorted({len(gain) for gain in each if gain})
         count = "–".join(str(n) for n in dict.fromkeys((seeds[0], seeds[-1])))
-        cells = [_interval(gain, bold=True) if gain else "" for gain in each]
+        cells = [_gain(gain) for gain in each]
         rows.append([study["name"], str(study["config"]["budget"]["total"]), count, *cells])
         published = PAPER.get(study["name"])
         if published and labels == "end":
@@ -119,11 +119,36 @@ def variants(study: Study) -> str:
             cells = [_spread(each[method].values()) for each in found[name]]
             for each, base in zip(found[name], found[names[0]], strict=True):
                 both: BySeed = {"this": each[method], "first": base[method]}
-                cells.append("" if name == names[0] else _interval(differences(both, "this", "first")))
+                cells.append("" if name == names[0] else _gain(differences(both, "this", "first")))
             rows.append([name, TABLE[method].label, str(len(found[name][0][method])), *cells])
     head = ["accuracy", "area under accuracy", "PWD"]
     minus = [f"{what} minus {names[0]}" for what in ("accuracy", "area", "PWD")]
     return _markdown(["variant", "method", "seeds", *head, *minus], rows)
+
+
+def gains(study: Study) -> str:
+    """Accuracy minus random's with the same seed, by variant, method and labels; bold where the t interval leaves 0."""
+    names = list(dict.fromkeys(run["variant"] for run in study["runs"]))
+    counts = _counts(study, names[0])[1:]
+    rows = []
+    for name in names:
+        there = _counts(study, name)
+        at = [measured(study, "accuracy", str(n), name) if n in there else {} for n in counts]
+        for method in values(study, "labels", name):
+            if method != "random":
+                cells = [_gain(differences(found, method, "random"), short=True) for found in at]
+                rows.append([name, TABLE[method].label, *cells])
+    return _markdown(["variant", "method, minus random", *(f"{n} labels" for n in counts)], rows)
+
+
+def _counts(study: Study, variant: str) -> list[int]:
+    """Labels of each round, the same in all campaigns of a variant."""
+    (counts,) = {
+        tuple(int(n) for n in labels)
+        for by_seed in values(study, "labels", variant).values()
+        for labels in by_seed.values()
+    }
+    return list(counts)
 
 
 def full_size(study: Study) -> str:
@@ -150,7 +175,7 @@ def curves(study: Study) -> str:
 
 OF_ONE: dict[str, Callable[[Study], str]] = {
     "brief": brief, "ends": ends, "against-random": against_random, "times": times, "about": about,
-    "variants": variants, "curves": curves, "full-size": full_size,
+    "variants": variants, "gains": gains, "curves": curves, "full-size": full_size,
 }  # fmt: skip
 OF_MANY: dict[str, Callable[[list[Study]], str]] = {
     "claims-accuracy": lambda studies: claims(studies, "accuracy", "end"),
@@ -167,14 +192,15 @@ def _spread(numbers: Iterable[float | None]) -> str:
     return f"{np.mean(percent):.2f}{deviation}"
 
 
-def _interval(found: list[float], *, bold: bool = False) -> str:
-    """The mean and, for two and more, a t interval; bold where it leaves out 0."""
+def _gain(found: list[float], *, short: bool = False) -> str:
+    """The mean, bold where its t interval leaves out 0; and the interval, unless short; nothing for no seeds."""
+    if not found:
+        return ""
     points = [100 * d for d in found]
     interval = statistics.t_interval(points)
-    if interval is None:
-        return f"{points[0]:+.2f}"
-    mark = "**" if bold and interval.low * interval.high > 0 else ""
-    return f"{mark}{np.mean(points):+.2f}{mark} ({interval.low:+.2f} to {interval.high:+.2f})"
+    mark = "**" if interval is not None and interval.low * interval.high > 0 else ""
+    mean = f"{mark}{np.mean(points):+.{1 if short else 2}f}{mark}"
+    return mean if short or interval is None else f"{mean} ({interval.low:+.2f} to {interval.high:+.2f})"
 
 
 def _markdown(head: list[str], rows: list[list[str]]) -> str:

@@ -70,7 +70,7 @@ def test_collecting_real_campaigns(tmp_path, monkeypatch):
     for record in made.campaigns():
         wanted = [r.metrics["sets"]["test"]["accuracy"] for r in record.measured()]
         assert accuracy[record.method][record.seed] == pytest.approx(wanted, abs=1e-6)
-    shown = [table for table in tables.OF_ONE if table not in ("variants", "full-size")]
+    shown = [table for table in tables.OF_ONE if table not in ("variants", "gains", "full-size")]
     page = "".join(f"<!-- study tiny {table} -->\nold\n<!-- end -->\n" for table in shown)
     text = rendering.rendered(page)
     assert "old" not in text
@@ -132,6 +132,26 @@ def test_claims_are_paired_by_seed_beside_the_papers_own():
     sure = tables.claims([study_of("digits", random=[0.5, 0.6], gvd=[0.6, 0.701])], "pwd", "end").splitlines()
     assert "| **-10.05** (-10.69 to -9.41) |" in sure[2]
     assert len(sure) == 3
+
+
+def test_gains_stand_below_the_labels_they_were_measured_with():
+    """A variant that starts later has no gain where it has no round; with one seed there is no interval, so no bold."""
+    early = study_of("heads", random=[0.5, 0.6], gvd=[0.6, 0.7])["runs"]
+    late = study_of("heads", random=[0.5], gvd=[0.4])["runs"]
+    runs = [
+        *(
+            {**r, "variant": "early", "rounds": [[5, 0.2, 0.8], [8, 0.1 * (r["method"] == "gvd"), 0], *r["rounds"]]}
+            for r in early
+        ),
+        *({**r, "variant": "late", "rounds": [[9, 0.3, 0], *r["rounds"]]} for r in late),
+    ]
+    lines = tables.gains({**study_of("heads"), "runs": runs}).splitlines()
+    assert lines == [
+        "| variant | method, minus random | 8 labels | 10 labels |",
+        "|---|---|---|---|",
+        "| early | GVD | **+10.0** | **+10.0** |",
+        "| late | GVD |  | -10.0 |",
+    ]
 
 
 def test_six_seeds_are_tested_and_fewer_are_not():
