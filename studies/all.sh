@@ -28,6 +28,17 @@ for size in 5 20 50; do
 done
 run studies/digits.toml --seeds 0-4 --methods gvd --set query.vote=hard --out "$runs/digits-hard" "$@"
 
+# What one change does, on STL-10 with heads: the size of a query, the first labels, the number of members.
+few=random,pwd,gvd,gvd-batch
+for size in 5 10; do
+  run studies/stl10-heads.toml --seeds 0-4 --methods $few --set query.size=$size --out "$runs/heads-query-$size" "$@"
+done
+run studies/stl10-heads.toml --seeds 0-4 --methods $few --set data.initial=80 --out "$runs/heads-initial-80" "$@"
+run studies/stl10-heads.toml --seeds 0-4 --methods $few --set ensemble.members=8 --out "$runs/heads-members-8" "$@"
+
+# Why GVD is behind random on SVHN.
+run small/svhn --seeds 0 --methods gvd-batch,gvd-loo --out "$runs/svhn" "$@"
+
 run studies/digits.toml --out "$runs/digits" "$@"
 run studies/stl10-heads.toml --out "$runs/stl10-heads" "$@"
 python -m studies.full_size
