@@ -28,7 +28,7 @@ def test_a_new_campaign_suits_a_person(folder):
     config, found = new(folder.photos, folder.classes, budget=60, net="small")
     assert config.oracle.kind == "person"
     assert (config.budget.total, config.budget.audit) == (60, 10)
-    assert config.query.method == "gvd"
+    assert config.query.method == "gvd-batch"
     assert found.names == {}
 
 

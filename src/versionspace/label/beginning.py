@@ -62,7 +62,7 @@ def suited(photos: Path, classes: Sequence[str], dataset: Dataset, *, budget: in
         | ({"size": SIZES[net]} if net in SIZES else {}),
         "ensemble": {"net": net, "members": MEMBERS},
         "training": {"epochs": 60} if net == "small" else {},
-        "query": {"method": "gvd", "size": 10},
+        "query": {"method": "gvd-batch", "size": 10},
         "budget": {"total": budget + before, "audit": audit},
         "oracle": {"kind": "person"},
     }
