@@ -3,6 +3,7 @@
 import sys
 from pathlib import Path
 
+from studies import asked
 from studies.collecting import collect, commit_of
 from studies.drawing import draw, drawn_in
 from studies.rendering import PAGES, rendered
@@ -15,6 +16,8 @@ def main(words: list[str]) -> None:
             named = dict(f.split("=", 1) for f in folders if "=" in f)
             given = {label: Path(f) for label, f in named.items()} or [Path(f) for f in folders]
             print(collect(name, given, command, commit_of(Path(), code)))
+        case ["asked", name, command, code, *folders] if folders:
+            print(asked.collect(name, [Path(f) for f in folders], command, commit_of(Path(), code)))
         case ["render"]:
             for page in PAGES:
                 text = page.read_text(encoding="utf-8")
@@ -24,6 +27,7 @@ def main(words: list[str]) -> None:
         case _:
             sys.exit(
                 "usage: python -m studies collect NAME COMMAND COMMIT RUNS… (or LABEL=RUNS…, to compare variants)\n"
+                "       python -m studies asked NAME COMMAND COMMIT RUNS…\n"
                 "       python -m studies render"
             )
 

@@ -7,10 +7,12 @@ import numpy as np
 from studies.values import BySeed, Study, differences, measured, values
 from versionspace.query.methods import TABLE
 from versionspace.report import statistics
-from versionspace.report.paper import PAPER
+from versionspace.report.paper import GROUPS, PAPER
 
 ENOUGH = 6
 """Seeds from which Wilcoxon's test can go below p = 0.05, and is shown."""
+BRIEF = (*(method for group in GROUPS for method in group), "gvd-loo", "gvd-batch")
+"""The paper's nine methods and our own two."""
 CLAIMED = tuple((one, other) for one in ("pwd", "gvd") for other in ("random", "ge", "vr"))
 """What the paper says is better, and than what."""
 
@@ -57,10 +59,12 @@ def against_random(study: Study) -> str:
 
 
 def brief(study: Study) -> str:
-    """What a reader in a hurry wants: accuracy and diameter at the end, and what a method gains over random."""
+    """What a reader in a hurry wants of the paper's methods and ours: accuracy and diameter at the end, and the gain."""
     found = {column: measured(study, column) for column in ("accuracy", "pwd", "wrong_agreement")}
     rows = []
     for method, by_seed in found["accuracy"].items():
+        if method not in BRIEF:
+            continue
         gain = "" if method == "random" else _gain(differences(found["accuracy"], method, "random"))
         cells = [_spread(column[method].values()) for column in found.values()]
         rows.append([TABLE[method].label, str(len(by_seed)), cells[0], gain, *cells[1:]])
@@ -151,6 +155,21 @@ def _counts(study: Study, variant: str) -> list[int]:
     return list(counts)
 
 
+def asked(study: Study) -> str:
+    """What each method's first query held: means over seeds."""
+    rows = []
+    for method in ("pool", *TABLE):
+        found = [row for row in study["asked"] if row["method"] == method]
+        if found:
+            mean = {key: np.mean([row[key] for row in found]) for key in found[0] if key not in ("method", "seed")}
+            name = "the whole pool" if method == "pool" else TABLE[method].label
+            shares = [f"{100 * mean[key]:.0f}" for key in ("together", "right", "ruled_out")]
+            rows.append([name, str(len(found)), *shares, f"{mean['answers']:.1f}", f"{mean['classes']:.1f}"])
+    head = ["members on the commonest answer", "it is right", "members that the label rules out", "different answers",
+            "classes in the query"]  # fmt: skip
+    return _markdown(["method", "seeds", *head], rows)
+
+
 def full_size(study: Study) -> str:
     """Seconds and bytes as planned, and as they were."""
     rows = []
@@ -175,7 +194,7 @@ def curves(study: Study) -> str:
 
 OF_ONE: dict[str, Callable[[Study], str]] = {
     "brief": brief, "ends": ends, "against-random": against_random, "times": times, "about": about,
-    "variants": variants, "gains": gains, "curves": curves, "full-size": full_size,
+    "variants": variants, "gains": gains, "asked": asked, "curves": curves, "full-size": full_size,
 }  # fmt: skip
 OF_MANY: dict[str, Callable[[list[Study]], str]] = {
     "claims-accuracy": lambda studies: claims(studies, "accuracy", "end"),

@@ -3,12 +3,15 @@
 import json
 import re
 
+import numpy as np
 import pytest
 
 from campaign.tiny import config
-from studies import collecting, drawing, rendering, tables, values
+from studies import asked, collecting, drawing, rendering, tables, values
 from versionspace.campaign import Campaign
 from versionspace.campaign.grid import run
+from versionspace.data import load
+from versionspace.ensemble import Ensemble
 
 STUDIES = sorted(path.stem for path in values.HERE.glob("*.json"))
 
@@ -60,8 +63,14 @@ def test_numbers_are_whole(name):
             assert 1 - row[at["accuracy"]] == pytest.approx(error, abs=3e-6)
 
 
-def test_collecting_real_campaigns(tmp_path, monkeypatch):
-    made = run(config(), methods=["gvd", "random"], seeds=[0, 1], out=tmp_path / "runs", progress=False)
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """Two methods with two seeds."""
+    out = tmp_path_factory.mktemp("studies") / "runs"
+    return run(config(), methods=["gvd", "random"], seeds=[0, 1], out=out, progress=False)
+
+
+def test_collecting_real_campaigns(made, tmp_path, monkeypatch):
     monkeypatch.setattr(collecting, "HERE", tmp_path)
     monkeypatch.setattr(values, "HERE", tmp_path)
     collecting.collect("tiny", [made.folder], "versionspace run tiny", "0123456789")
@@ -70,7 +79,7 @@ def test_collecting_real_campaigns(tmp_path, monkeypatch):
     for record in made.campaigns():
         wanted = [r.metrics["sets"]["test"]["accuracy"] for r in record.measured()]
         assert accuracy[record.method][record.seed] == pytest.approx(wanted, abs=1e-6)
-    shown = [table for table in tables.OF_ONE if table not in ("variants", "gains", "full-size")]
+    shown = [table for table in tables.OF_ONE if table not in ("variants", "gains", "asked", "full-size")]
     page = "".join(f"<!-- study tiny {table} -->\nold\n<!-- end -->\n" for table in shown)
     text = rendering.rendered(page)
     assert "old" not in text
@@ -88,22 +97,44 @@ def test_collecting_real_campaigns(tmp_path, monkeypatch):
         collecting.collect("none", [tmp_path / "begun"], "", "")
 
 
-def test_variants_are_compared_seed_by_seed(tmp_path, monkeypatch):
+def test_what_was_asked_first(made, tmp_path, monkeypatch):
+    """Against the campaign's own events: the labels of the first query, and what its members say of those images."""
+    monkeypatch.setattr(asked, "HERE", tmp_path)
+    monkeypatch.setattr(values, "HERE", tmp_path)
+    asked.collect("tiny-asked", [made.folder], "versionspace run tiny", "0123456789")
+    found = {(row["method"], row["seed"]): row for row in values.load("tiny-asked")["asked"]}
+    assert set(found) == {(method, seed) for method in ("pool", "gvd", "random") for seed in (0, 1)}
+    for record in made.campaigns():
+        first = record.rounds[1]
+        dataset = load(record.config.data.name)
+        votes = Ensemble.load(record.folder.weights(1)).votes(dataset.train.take(np.array(first.asked)).images)
+        answers = np.array([record.classes.index(first.answers[image]) for image in first.asked])
+        row = found[record.method, record.seed]
+        assert row["ruled_out"] == pytest.approx((votes != answers).mean(), abs=1e-6)
+        assert row["classes"] == len(set(answers.tolist()))
+        assert row["together"] == pytest.approx(
+            np.mean([np.unique(column, return_counts=True)[1].max() for column in votes.T]) / len(votes), abs=1e-6
+        )
+    table = rendering.rendered("<!-- study tiny-asked asked -->\n<!-- end -->")
+    assert "| the whole pool | 2 |" in table
+    assert "| GVD | 2 |" in table
+
+
+def test_variants_are_compared_seed_by_seed(made, tmp_path, monkeypatch):
     monkeypatch.setattr(collecting, "HERE", tmp_path)
     monkeypatch.setattr(values, "HERE", tmp_path)
-    few = run(config(), methods=["gvd", "random"], seeds=[0, 1], out=tmp_path / "few", progress=False)
     more = run(config("ensemble.members=5"), methods=["gvd"], seeds=[0, 1, 2], out=tmp_path / "more", progress=False)
-    collecting.collect("members", {"3 members": few.folder, "5 members": more.folder}, "…", "0123456789")
+    collecting.collect("members", {"3 members": made.folder, "5 members": more.folder}, "…", "0123456789")
     study = json.loads((tmp_path / "members.json").read_text())
     assert {(r["variant"], r["method"], r["seed"]) for r in study["runs"]} == {
         (variant, "gvd", seed) for variant in ("3 members", "5 members") for seed in (0, 1)
     }
     ends = {
-        made.folder.name: [c.measured()[-1].metrics["sets"]["test"]["accuracy"] for c in made.campaigns()
+        each.folder.name: [c.measured()[-1].metrics["sets"]["test"]["accuracy"] for c in each.campaigns()
                            if c.method == "gvd" and c.seed < 2]
-        for made in (few, more)
+        for each in (made, more)
     }  # fmt: skip
-    gain = 100 * (sum(ends["more"]) - sum(ends["few"])) / 2
+    gain = 100 * (sum(ends["more"]) - sum(ends["runs"])) / 2
     text = rendering.rendered("<!-- study members variants -->\n<!-- end -->")
     line = next(line for line in text.splitlines() if line.startswith("| 5 members | GVD | 2 |"))
     assert f"| {gain:+.2f} (" in line

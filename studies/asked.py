@@ -1,0 +1,68 @@
+"""What methods ask for in their first query, where all of a seed have the same members: ``studies/NAME.json``.
+
+Later queries start from other members, and their weights are not kept.
+"""
+
+import json
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from studies.collecting import machine
+from studies.values import HERE
+from versionspace.campaign.learning import loaded
+from versionspace.campaign.pictures import opened, restored
+from versionspace.store import Record, campaigns, read
+from versionspace.types import Array
+
+FIRST = 1
+"""The round of the first ensemble."""
+
+
+def collect(name: str, folders: Sequence[Path], command: str, commit: str) -> Path:
+    """Writes ``studies/NAME.json``: a row for each campaign that has asked, and one for the whole pool of each seed."""
+    records = [read(f) for folder in folders for f in campaigns(folder) if f.ledger.exists()]
+    found = {
+        "name": name, "date": time.strftime("%Y-%m-%d"), "commit": commit, "command": command, **machine(),
+        "asked": [row for seed in sorted({r.seed for r in records})
+                  for row in of_seed([r for r in records if r.seed == seed])],
+    }  # fmt: skip
+    head = json.dumps({k: v for k, v in found.items() if k != "asked"}, indent=1, ensure_ascii=False)
+    rows = ",\n".join("  " + json.dumps(row) for row in found["asked"])
+    path = HERE / f"{name}.json"
+    path.write_text(f'{head[:-2]},\n "asked": [\n{rows}\n ]\n}}\n', encoding="utf-8")
+    return path
+
+
+def of_seed(records: Sequence[Record]) -> list[dict[str, Any]]:
+    """Of campaigns with one seed, so with the same pool and the same first members."""
+    first = records[0]
+    pictures = restored(opened(first.config), first.split())
+    pool, truth = pictures.cut.pool, pictures.truth("pool")
+    assert truth is not None
+    votes = loaded(first.config, first.folder.weights(FIRST)).votes(pictures.of("pool"))
+    asked = {r.method: asked for r in records for x in r.rounds if x.number == FIRST and (asked := x.asked)}
+    places = {
+        "pool": np.arange(len(pool)),
+        **{method: np.flatnonzero(np.isin(pool, ids)) for method, ids in asked.items()},
+    }
+    return [{"method": m, "seed": first.seed, **measures(votes[:, at], truth[at])} for m, at in places.items()]
+
+
+def measures(votes_MK: Array, truth_K: Array) -> dict[str, float]:
+    """Of K images: how members' answers fall, what the labels rule out, and how many classes are among them.
+
+    >>> measures(np.array([[0, 1], [0, 2], [1, 2]]), np.array([1, 2]))
+    {'together': 0.666667, 'right': 0.5, 'ruled_out': 0.5, 'answers': 2.0, 'classes': 2}
+    """
+    counts = np.stack([(votes_MK == c).sum(0) for c in range(int(max(votes_MK.max(), truth_K.max())) + 1)])
+    return {
+        "together": round(float(counts.max(0).mean() / len(votes_MK)), 6),
+        "right": round(float((counts.argmax(0) == truth_K).mean()), 6),
+        "ruled_out": round(float((votes_MK != truth_K).mean()), 6),
+        "answers": round(float((counts > 0).sum(0).mean()), 6),
+        "classes": len(np.unique(truth_K)),
+    }
