@@ -59,7 +59,7 @@ def against_random(study: Study) -> str:
 
 
 def brief(study: Study) -> str:
-    """What a reader in a hurry wants of the paper's methods and ours: accuracy and diameter at the end, and the gain."""
+    """What a reader in a hurry wants of the paper's methods and ours: accuracy, diameter, the gain over random."""
     found = {column: measured(study, column) for column in ("accuracy", "pwd", "wrong_agreement")}
     rows = []
     for method, by_seed in found["accuracy"].items():
