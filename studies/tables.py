@@ -113,10 +113,16 @@ def about(study: Study) -> str:
 
 
 def variants(study: Study) -> str:
-    """What one change does: accuracy, area and diameter, and their difference from the first variant, by seed."""
+    """What one change does half-way and at the end, with labels that all have; and the difference from the first."""
     names = list(dict.fromkeys(run["variant"] for run in study["runs"]))
-    wanted = (("accuracy", "end"), ("accuracy", "area"), ("pwd", "end"))
-    found = {name: [measured(study, *which, name) for which in wanted] for name in names}
+    common = sorted(set.intersection(*(set(_counts(study, name)) for name in names)))
+    half, end = str(common[len(common) // 2]), str(common[-1])
+    wanted = {
+        f"accuracy with {half} labels": ("accuracy", half),
+        f"with {end}": ("accuracy", end),
+        f"PWD with {end}": ("pwd", end),
+    }
+    found = {name: [measured(study, *which, name) for which in wanted.values()] for name in names}
     rows = []
     for method in found[names[0]][0]:
         for name in names:
@@ -124,10 +130,9 @@ def variants(study: Study) -> str:
             for each, base in zip(found[name], found[names[0]], strict=True):
                 both: BySeed = {"this": each[method], "first": base[method]}
                 cells.append("" if name == names[0] else _gain(differences(both, "this", "first")))
-            rows.append([name, TABLE[method].label, str(len(found[name][0][method])), *cells])
-    head = ["accuracy", "area under accuracy", "PWD"]
-    minus = [f"{what} minus {names[0]}" for what in ("accuracy", "area", "PWD")]
-    return _markdown(["variant", "method", "seeds", *head, *minus], rows)
+            rows.append([TABLE[method].label, name, str(len(found[name][0][method])), *cells])
+    minus = [f"minus {names[0]}: accuracy with {half}", f"with {end}", f"PWD with {end}"]
+    return _markdown(["method", "variant", "seeds", *wanted, *minus], rows)
 
 
 def gains(study: Study) -> str:

@@ -136,7 +136,7 @@ def test_variants_are_compared_seed_by_seed(made, tmp_path, monkeypatch):
     }  # fmt: skip
     gain = 100 * (sum(ends["more"]) - sum(ends["runs"])) / 2
     text = rendering.rendered("<!-- study members variants -->\n<!-- end -->")
-    line = next(line for line in text.splitlines() if line.startswith("| 5 members | GVD | 2 |"))
+    line = next(line for line in text.splitlines() if line.startswith("| GVD | 5 members | 2 |"))
     assert f"| {gain:+.2f} (" in line
     said = rendering.rendered("<!-- n members accuracy gvd end 5_members~3_members -->0<!-- / -->")
     assert f"-->{gain:+.1f}<!--" in said
