@@ -60,6 +60,16 @@ def served(folder):
         yield server
 
 
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory):
+    """A running server for all tests of a file that do not mind each other: 500 images, a budget of 300."""
+    root = tmp_path_factory.mktemp("shared")
+    folder = Folder(root, 500, 3)
+    with Server(folder.campaign(300), environment={"VERSIONSPACE_CACHE": str(root / "cache")}) as server:
+        server.truth = folder.truth
+        yield server
+
+
 @pytest.fixture
 def desk(folder):
     """A desk without a trainer, with a budget of 60 for 120 images."""

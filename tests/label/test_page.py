@@ -82,15 +82,6 @@ def guest(browser, shared):
     yield from someone(browser, shared)
 
 
-@pytest.fixture(scope="module")
-def shared(tmp_path_factory):
-    root = tmp_path_factory.mktemp("shared")
-    folder = Folder(root, 500, 3)
-    with Server(folder.campaign(300), environment={"VERSIONSPACE_CACHE": str(root / "cache")}) as server:
-        server.truth = folder.truth
-        yield server
-
-
 def answers(server):
     return {i: label.name for i, label in read(server.folder).state.labels.items()}
 

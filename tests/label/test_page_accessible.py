@@ -2,8 +2,6 @@
 
 import pytest
 
-from label.conftest import Folder
-from label.serving import Server
 from label.test_page import Person
 from versionspace.store.record import read
 
@@ -11,15 +9,6 @@ pytestmark = pytest.mark.slow
 axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="pip install axe-playwright-python")
 
 WIDE, PHONE = {"width": 1280, "height": 800}, {"width": 390, "height": 844}
-
-
-@pytest.fixture(scope="module")
-def shared(tmp_path_factory):
-    root = tmp_path_factory.mktemp("accessible")
-    folder = Folder(root, 300, 3)
-    with Server(folder.campaign(200), environment={"VERSIONSPACE_CACHE": str(root / "cache")}) as server:
-        server.truth = folder.truth
-        yield server
 
 
 @pytest.fixture
