@@ -113,15 +113,13 @@ def about(study: Study) -> str:
 
 
 def variants(study: Study) -> str:
-    """What one change does half-way and at the end, with labels that all have; and the difference from the first."""
+    """What one change does half-way and at the end, where all have measured; and the difference from the first."""
     names = list(dict.fromkeys(run["variant"] for run in study["runs"]))
-    common = sorted(set.intersection(*(set(_counts(study, name)) for name in names)))
-    half, end = str(common[len(common) // 2]), str(common[-1])
+    common = sorted(set.intersection(*(set(_counts(study, name)) for name in names)))[1:]
     wanted = {
-        f"accuracy with {half} labels": ("accuracy", half),
-        f"with {end}": ("accuracy", end),
-        f"PWD with {end}": ("pwd", end),
+        f"accuracy with {n} labels": ("accuracy", str(n)) for n in dict.fromkeys((common[len(common) // 2], common[-1]))
     }
+    wanted[f"PWD with {common[-1]}"] = ("pwd", str(common[-1]))
     found = {name: [measured(study, *which, name) for which in wanted.values()] for name in names}
     rows = []
     for method in found[names[0]][0]:
@@ -131,7 +129,7 @@ def variants(study: Study) -> str:
                 both: BySeed = {"this": each[method], "first": base[method]}
                 cells.append("" if name == names[0] else _gain(differences(both, "this", "first")))
             rows.append([TABLE[method].label, name, str(len(found[name][0][method])), *cells])
-    minus = [f"minus {names[0]}: accuracy with {half}", f"with {end}", f"PWD with {end}"]
+    minus = [f"minus {names[0]}: {what}" for what in wanted]
     return _markdown(["method", "variant", "seeds", *wanted, *minus], rows)
 
 
