@@ -40,7 +40,7 @@ def ends(study: Study) -> str:
 def against_random(study: Study) -> str:
     """Accuracy and PWD at the end minus those of random with the same seed, in percentage points, with t intervals.
 
-    From `ENOUGH` seeds on also Wilcoxon's p of the accuracy, corrected by Holm for the methods of the table.
+    From `ENOUGH` seeds on also Wilcoxon's p of the accuracy, corrected by Holm for the methods so tested.
     """
     columns = {
         "accuracy": measured(study, "accuracy"),
@@ -49,12 +49,13 @@ def against_random(study: Study) -> str:
     }
     gains = {m: differences(columns["accuracy"], m, "random") for m in columns["accuracy"] if m != "random"}
     gains = {method: gain for method, gain in gains.items() if gain}
-    tested = max((len(gain) for gain in gains.values()), default=0) >= ENOUGH
-    corrected = statistics.holm([statistics.signed_rank(gain).p for gain in gains.values()])
+    tested = [method for method, gain in gains.items() if len(gain) >= ENOUGH]
+    ps = dict(zip(tested, statistics.holm([statistics.signed_rank(gains[m]).p for m in tested]), strict=True))
     rows = []
-    for (method, gain), p in zip(gains.items(), corrected, strict=True):
+    for method, gain in gains.items():
         cells = [_gain(differences(found, method, "random")) for found in columns.values()]
-        rows.append([TABLE[method].label, str(len(gain)), *cells, *([f"{p:.3f}"] if tested else [])])
+        p = f"{ps[method]:.3f}" if method in ps else "–"
+        rows.append([TABLE[method].label, str(len(gain)), *cells, *([p] if tested else [])])
     return _markdown(["method, minus random", "seeds", *columns, *(["p of accuracy"] if tested else [])], rows)
 
 

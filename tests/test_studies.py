@@ -192,5 +192,9 @@ def test_six_seeds_are_tested_and_fewer_are_not():
     table = tables.against_random(monotone)
     assert table.splitlines()[0].endswith("| p of accuracy |")
     assert next(line for line in table.splitlines() if "GVD" in line).endswith("| 0.062 |")
+    fewer = {**monotone, "runs": [r for r in monotone["runs"] if r["seed"] < 5 or r["method"] != "pwd"]}
+    lines = tables.against_random(fewer).splitlines()
+    assert next(line for line in lines if "GVD" in line).endswith("| 0.031 |"), "one test, nothing to correct"
+    assert next(line for line in lines if line.startswith("| PWD")).endswith("| – |")
     few = {**monotone, "runs": [r for r in monotone["runs"] if r["seed"] < 5]}
     assert "p of accuracy" not in tables.against_random(few)
