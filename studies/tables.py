@@ -75,18 +75,18 @@ def brief(study: Study) -> str:
     )
 
 
-def claims(studies: list[Study], column: str, labels: str) -> str:
+def claims(studies: list[Study], column: str) -> str:
     """PWD and GVD minus random, GE and VR in every study, below each what the paper's own table gives."""
     rows = []
     for study in studies:
-        found = measured(study, column, labels)
+        found = measured(study, column)
         each = [differences(found, one, other) for one, other in CLAIMED]
         seeds = sorted({len(gain) for gain in each if gain})
         count = "–".join(str(n) for n in dict.fromkeys((seeds[0], seeds[-1])))
         cells = [_gain(gain) for gain in each]
         rows.append([study["name"], str(study["config"]["budget"]["total"]), count, *cells])
         published = PAPER.get(study["name"])
-        if published and labels == "end":
+        if published:
             means = published.accuracy if column == "accuracy" else published.diameter
             cells = [f"{means[one][0] - means[other][0]:+.2f}" for one, other in CLAIMED]
             rows.append(["  the paper", str(published.labels), str(published.runs), *cells])
@@ -201,9 +201,8 @@ OF_ONE: dict[str, Callable[[Study], str]] = {
     "variants": variants, "gains": gains, "asked": asked, "curves": curves, "full-size": full_size,
 }  # fmt: skip
 OF_MANY: dict[str, Callable[[list[Study]], str]] = {
-    "claims-accuracy": lambda studies: claims(studies, "accuracy", "end"),
-    "claims-area": lambda studies: claims(studies, "accuracy", "area"),
-    "claims-pwd": lambda studies: claims(studies, "pwd", "end"),
+    "claims-accuracy": lambda studies: claims(studies, "accuracy"),
+    "claims-pwd": lambda studies: claims(studies, "pwd"),
 }
 
 

@@ -155,12 +155,12 @@ def study_of(name, **accuracy):
 def test_claims_are_paired_by_seed_beside_the_papers_own():
     """Worked by hand: GVD − random is .1 and .3, so .2 ± 12.706·.1; the paper's MNIST has 97.02 − 93.47."""
     study = study_of("mnist", random=[0.5, 0.6, 0.9], gvd=[0.6, 0.9], ge=[0.5])
-    lines = tables.claims([study], "accuracy", "end").splitlines()
+    lines = tables.claims([study], "accuracy").splitlines()
     assert lines[0].endswith("| GVD − Random | GVD − GE | GVD − VR |")
     assert lines[2] == "| mnist | 10 | 1–2 |  |  |  | +20.00 (-107.06 to +147.06) | +10.00 |  |"
     assert lines[3].split(" | ")[1:3] == ["400", "4"]
     assert lines[3].split(" | ")[6] == "+3.55"
-    sure = tables.claims([study_of("digits", random=[0.5, 0.6], gvd=[0.6, 0.701])], "pwd", "end").splitlines()
+    sure = tables.claims([study_of("digits", random=[0.5, 0.6], gvd=[0.6, 0.701])], "pwd").splitlines()
     assert "| **-10.05** (-10.69 to -9.41) |" in sure[2]
     assert len(sure) == 3
 
