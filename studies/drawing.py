@@ -40,18 +40,22 @@ def draw(name: str) -> Path:
 
 def digest(study: Study) -> str:
     """Of all numbers in the figure."""
-    drawn = {column: {m: values(study, column).get(m) for m in SHOWN} for column in ("labels", "accuracy", "pwd")}
+    drawn = {column: _shown(study, column) for column in ("labels", "accuracy", "pwd")}
     return hashlib.sha256(json.dumps(drawn).encode()).hexdigest()
 
 
-def _curves(study: Study, column: str) -> tuple[Curve, ...]:
+def _shown(study: Study, column: str) -> dict[str, dict[int, list[float]]]:
+    """Of the methods that are drawn the seeds that all of them have: curves of one seed start at one point."""
     found = {method: runs for method, runs in values(study, column).items() if method in SHOWN}
-    labels = values(study, "labels")
+    common = set.intersection(*(set(runs) for runs in found.values()))
+    return {m: {seed: found[m][seed] for seed in sorted(common)} for m in SHOWN if m in found}
+
+
+def _curves(study: Study, column: str) -> tuple[Curve, ...]:
+    found, labels = _shown(study, column), _shown(study, "labels")
     out = []
-    for method in SHOWN:
-        if method not in found:
-            continue
-        each: Floats = 100 * np.array(list(found[method].values()), np.float64)
+    for method, runs in found.items():
+        each: Floats = 100 * np.array(list(runs.values()), np.float64)
         at = np.array(next(iter(labels[method].values())))
         middle = each.mean(axis=0)
         band = each.std(axis=0, ddof=1) if len(each) > 1 and len(found) <= BANDS else None

@@ -37,6 +37,12 @@ def test_figures_show_what_the_numbers_say(tmp_path, monkeypatch):
     assert len(re.findall(r"<path|<use", again)) == len(re.findall(r"<path|<use", drawn))
 
 
+def test_curves_of_methods_with_different_seeds_start_at_one_point():
+    study = study_of("digits", random=[0.5, 0.7], gvd=[0.5])
+    (random, gvd) = drawing._curves(study, "accuracy")
+    assert random.middle.tolist() == gvd.middle.tolist() == [50.0]
+
+
 def test_every_study_is_shown_and_every_marker_known():
     text = "".join(page.read_text(encoding="utf-8") for page in rendering.PAGES)
     markers = re.findall(r"<!-- study (\S+) (\S+) -->", text)
