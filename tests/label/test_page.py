@@ -26,8 +26,12 @@ class Person:
 
     def open(self, query=""):
         self.page.goto(self.server.address + query)
-        self.page.wait_for_selector("#frame img.picture")
+        self.seen()
         return self
+
+    def seen(self):
+        """Until an image is there to be seen: until then the page takes no class for it."""
+        self.page.wait_for_function("() => document.querySelector('#frame img.picture')?.naturalWidth > 0")
 
     def image(self):
         return self.page.locator("#frame img.picture").get_attribute("src").rpartition("/")[2]
@@ -39,7 +43,7 @@ class Person:
         """Labels so many; a new image is on the screen after each, or the end."""
         done = []
         for _ in range(count):
-            self.page.wait_for_function("() => document.querySelector('#frame img.picture')?.naturalWidth > 0")
+            self.seen()
             image = self.image()
             self.page.keyboard.press(self.key_of(image))
             done.append(image)
@@ -318,19 +322,17 @@ def test_more_than_ten_classes_are_found_by_typing(browser, tmp_path, monkeypatc
     folder = Folder(tmp_path, 60, 3)
     folder.classes = tuple([f"kind {n}" for n in range(11)] + ["zebra", "umbrella"])
     with Server(folder.campaign(30)) as server:
-        context = browser.new_context()
-        page = context.new_page()
-        page.goto(server.address)
-        page.wait_for_selector("#frame img.picture")
-        image = page.locator("#frame img").get_attribute("src").rpartition("/")[2]
-        page.keyboard.type("zeb")
-        page.keyboard.press("Enter")
-        page.wait_for_selector("#rail button")
-        second = page.locator("#frame img").get_attribute("src").rpartition("/")[2]
-        page.keyboard.press("/")
-        page.keyboard.type("umb")
-        page.keyboard.press("Enter")
-        page.wait_for_function("() => document.querySelectorAll('#rail button').length === 2")
-        page.wait_for_function("() => !Object.keys(localStorage).some(k => /^versionspace:/.test(k))")
+        for person in someone(browser, server):
+            page = person.open().page
+            image = person.image()
+            page.keyboard.type("zeb")
+            page.keyboard.press("Enter")
+            page.wait_for_selector("#rail button")
+            person.seen()
+            second = person.image()
+            page.keyboard.press("/")
+            page.keyboard.type("umb")
+            page.keyboard.press("Enter")
+            page.wait_for_function("() => document.querySelectorAll('#rail button').length === 2")
+            person.settled()
         assert answers(server) == {image: "zebra", second: "umbrella"}
-        context.close()
