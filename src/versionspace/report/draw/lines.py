@@ -15,6 +15,8 @@ WIDTH = 9.2
 """Inches of a whole figure."""
 _MARKERS = 7
 """On each line, so many; evenly spread."""
+BANDS = 6
+"""Of more lines the bands would cover each other, and the lines."""
 
 
 @dataclass(frozen=True)
@@ -53,8 +55,12 @@ def lines(
     mark: int | None = None,
     share_y: bool = False,
 ) -> Figure:
-    """Panels side by side. ``mark``: a number of labels at which a line stands, where runs are compared."""
+    """Panels side by side, with bands where lines are few.
+
+    ``mark``: a number of labels at which a line stands, where runs are compared.
+    """
     legend = {curve.label: curve for panel in panels for curve in panel.curves}
+    banded = len(legend) <= BANDS
     columns = min(len(legend), 5)
     rows = math.ceil(len(legend) / columns) if columns else 0
     height = {1: 4.1, 2: 3.5}.get(len(panels), 3.0) + 0.22 * rows
@@ -62,7 +68,7 @@ def lines(
     def draw(figure: Any) -> None:
         axes = figure.subplots(1, len(panels), squeeze=False, sharey=share_y)[0]
         for place, (axis, panel) in enumerate(zip(axes, panels, strict=True)):
-            _panel(axis, panel, x, mark, list(legend))
+            _panel(axis, panel, x, mark, list(legend), banded=banded)
             if share_y and place:
                 axis.set_ylabel("")
         if len(legend) > 1:
@@ -73,14 +79,14 @@ def lines(
     return drawn(name, (WIDTH, height), draw, caption=caption + said, alt=alt)
 
 
-def _panel(axis: Any, panel: Panel, x: str, mark: int | None, order: list[str]) -> None:
+def _panel(axis: Any, panel: Panel, x: str, mark: int | None, order: list[str], *, banded: bool) -> None:
     axis.set_title(panel.title)
     axis.set_xlabel(x)
     axis.set_ylabel(panel.y)
     if panel.level is not None:
         axis.axhline(panel.level, color=MUTED, linewidth=1)
     for curve in panel.curves:
-        if curve.low is not None and curve.high is not None:
+        if banded and curve.low is not None and curve.high is not None:
             axis.fill_between(curve.x, curve.low, curve.high, color=curve.look.colour, alpha=0.15, linewidth=0)
     for curve in panel.curves:
         every = max(1, round(len(curve.x) / _MARKERS))

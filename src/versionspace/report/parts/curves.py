@@ -6,7 +6,7 @@ import numpy as np
 
 from versionspace.report.blocks import Block, Figure, Part
 from versionspace.report.compared import at, common
-from versionspace.report.draw.lines import Curve, Panel, lines
+from versionspace.report.draw.lines import BANDS, Curve, Panel, lines
 from versionspace.report.draw.look import DASHED, LOOKS, SOLID, Look, label
 from versionspace.report.parts.results import Judged
 from versionspace.report.runs import Run
@@ -15,10 +15,11 @@ from versionspace.types import Floats
 Series = Callable[[Run], Floats]
 
 _HOW = (
-    "Lines are means over seeds, bands one sample deviation to either side; with one seed there is no band. Two "
-    "methods with the same seed start from the same labels and the same first ensemble, so the panel of differences "
-    "takes out what the seeds have in common. PWD falls as members come to agree; wrong agreement is the share of "
-    "images on which all members agree and are wrong, which no diameter shows."
+    "Lines are means over seeds, bands one sample deviation to either side; with one seed there is no band, nor with "
+    f"more than {BANDS} methods, where bands would cover the lines. Two methods with the same seed start from the same "
+    "labels and the same first ensemble, so the panel of differences takes out what the seeds have in common. PWD "
+    "falls as members come to agree; wrong agreement is the share of images on which all members agree and are wrong, "
+    "which no diameter shows."
 )
 
 
