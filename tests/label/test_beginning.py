@@ -32,6 +32,18 @@ def test_a_new_campaign_suits_a_person(folder):
     assert found.names == {}
 
 
+def test_another_method_is_asked_for_at_the_start_and_kept(folder):
+    with vs.label_folder(folder.photos, folder.classes, budget=30, net="small", method="margin") as campaign:
+        assert campaign.config.query.method == "margin"
+    with vs.label_folder(folder.photos, method="margin") as again:
+        assert again.config.query.method == "margin"
+    with pytest.raises(InputError, match="--method: expected nothing new"):
+        vs.label_folder(folder.photos, method="gvd")
+    with pytest.raises(InputError, match="Did you mean 'margin'"):
+        vs.label_folder(folder.photos, folder.classes, method="margins", campaign=folder.photos.parent / "other")
+    assert not (folder.photos.parent / "other").exists()
+
+
 def test_two_classes_are_the_least():
     for text in ("", "cat", "cat,cat"):
         with pytest.raises(InputError, match="two names"):

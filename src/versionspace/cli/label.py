@@ -25,6 +25,9 @@ def label(
     net: Annotated[
         str | None, typer.Option(help="heads, small, conv2, conv3, conv6 or resnet18; by default heads, else small.")
     ] = None,
+    method: Annotated[
+        str | None, typer.Option(help="What is asked for: one of `versionspace methods`; by default gvd-batch.")
+    ] = None,
     labels: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Start from labels.csv or an export of Label Studio (JSON).")
     ] = None,
@@ -39,8 +42,8 @@ def label(
     from versionspace.label.beginning import class_names, label_folder
 
     found = label_folder(
-        photos, None if classes is None else class_names(classes), budget=budget, net=net, labels=labels,
-        campaign=campaign,
+        photos, None if classes is None else class_names(classes), budget=budget, net=net, method=method,
+        labels=labels, campaign=campaign,
     )  # fmt: skip
 
     from versionspace.label.server import serve

@@ -13,11 +13,13 @@ from versionspace.config.reading import validated
 from versionspace.data import Dataset
 from versionspace.errors import InputError
 from versionspace.label.imports import Imported, imported, taken_in
+from versionspace.query.entry import find
 from versionspace.store.folder import Folder, is_campaign
 
 BUDGET = 300
 AUDIT = 50
 MEMBERS = 10
+METHOD = "gvd-batch"
 SIZES = {"small": 32, "heads": 160}
 """Pixels a side: a small network trained from nothing needs few, and is eight times as fast for it; a pretrained one
 needs what it was made for."""
@@ -49,7 +51,16 @@ def default_net() -> str:
     return "heads" if available is not None and available() else "small"
 
 
-def suited(photos: Path, classes: Sequence[str], dataset: Dataset, *, budget: int, net: str, before: int = 0) -> Config:
+def suited(
+    photos: Path,
+    classes: Sequence[str],
+    dataset: Dataset,
+    *,
+    budget: int,
+    net: str,
+    method: str = METHOD,
+    before: int = 0,
+) -> Config:
     """The config of a new campaign; labels that were known ``before`` come on top of the budget."""
     if len(dataset.train) < LEAST:
         raise InputError(
@@ -62,7 +73,7 @@ def suited(photos: Path, classes: Sequence[str], dataset: Dataset, *, budget: in
         | ({"size": SIZES[net]} if net in SIZES else {}),
         "ensemble": {"net": net, "members": MEMBERS},
         "training": {"epochs": 60} if net == "small" else {},
-        "query": {"method": "gvd-batch", "size": 10},
+        "query": {"method": method, "size": 10},
         "budget": {"total": budget + before, "audit": audit},
         "oracle": {"kind": "person"},
     }
@@ -75,6 +86,7 @@ def label_folder(
     *,
     budget: int | None = None,
     net: str | None = None,
+    method: str | None = None,
     labels: str | Path | None = None,
     campaign: str | Path | None = None,
 ) -> Campaign:
@@ -87,6 +99,7 @@ def label_folder(
         classes: names to choose from; more can be added later.
         budget: labels to give, 300 where nothing is said; a larger one later goes on after the end.
         net: "heads", "small", "conv2" …; by default "heads" where the backbone is installed, else "small".
+        method: which images are asked for, one of ``versionspace methods``; by default "gvd-batch".
         labels: start from a labels.csv or an export of Label Studio (JSON).
         campaign: where all is kept; by default the folder's name and ``.versionspace``, beside it.
 
@@ -113,14 +126,14 @@ def label_folder(
     config = begun(folder)
     if config is not None:
         found = None
-        _unchanged(config, folder, classes, net)
+        _unchanged(config, folder, classes, net, method)
     elif photos is None or classes is None:
         raise InputError(
             str(folder), expected="a folder of images and --classes to begin with", got="no campaign yet",
             fix="For example: versionspace label photos/ --classes cat,dog,other",
         )  # fmt: skip
     else:
-        config, found = new(Path(photos), classes, budget=budget or BUDGET, net=net, labels=start)
+        config, found = new(Path(photos), classes, budget=budget or BUDGET, net=net, method=method, labels=start)
     opened = Campaign.create(folder, config)
     try:
         if opened.state.asks:
@@ -135,11 +148,15 @@ def label_folder(
     return opened
 
 
-def _unchanged(config: Config, folder: Path, classes: Sequence[str] | None, net: str | None) -> None:
+def _unchanged(
+    config: Config, folder: Path, classes: Sequence[str] | None, net: str | None, method: str | None
+) -> None:
     if classes is not None and tuple(classes) != config.data.classes:
         _nothing_new("--classes", ",".join(classes), folder)
     if net != config.ensemble.net:
         _nothing_new("--net", net, folder)
+    if method != config.query.method:
+        _nothing_new("--method", method, folder)
 
 
 def _nothing_new(option: str, value: object, folder: Path) -> None:
@@ -180,9 +197,16 @@ def class_names(text: str) -> tuple[str, ...]:
 
 
 def new(
-    photos: Path, classes: Sequence[str], *, budget: int = BUDGET, net: str | None = None, labels: Path | None = None
+    photos: Path,
+    classes: Sequence[str],
+    *,
+    budget: int = BUDGET,
+    net: str | None = None,
+    method: str | None = None,
+    labels: Path | None = None,
 ) -> tuple[Config, Imported]:
     """The config of a new campaign, and the labels that it starts from."""
+    chosen = find(method or METHOD).name
     dataset = of_a_person(str(photos), tuple(classes), progress=None)
     links = _leaving(photos, dataset.train.files or ())
     if links:
@@ -191,7 +215,10 @@ def new(
             fix="Copy the file into the folder, or pass the folder where it lies.",
         )  # fmt: skip
     found = imported(dataset, tuple(classes), labels)
-    config = suited(photos, classes, dataset, budget=budget, net=net or default_net(), before=len(found.names))
+    config = suited(
+        photos, classes, dataset, budget=budget, net=net or default_net(), method=chosen,
+        before=len(found.names),
+    )  # fmt: skip
     return config, found
 
 
