@@ -14,8 +14,6 @@ from versionspace.types import Floats
 
 SHOWN = ("random", "vr", "ge", "bald", "coreset", "dfal", "pwd", "gvd", "m2-pwd")
 """The paper's nine; more lines than these nobody can tell apart."""
-BANDS = 5
-"""Up to so many methods have a band of one deviation; more would hide the lines."""
 
 
 def drawn_in(text: str) -> list[str]:
@@ -58,7 +56,7 @@ def _curves(study: Study, column: str) -> tuple[Curve, ...]:
         each: Floats = 100 * np.array(list(runs.values()), np.float64)
         at = np.array(next(iter(labels[method].values())))
         middle = each.mean(axis=0)
-        band = each.std(axis=0, ddof=1) if len(each) > 1 and len(found) <= BANDS else None
+        band = each.std(axis=0, ddof=1) if len(each) > 1 else None
         low, high = (None, None) if band is None else (middle - band, middle + band)
         out.append(Curve(label(method), LOOKS[method], at, middle, low, high))
     return tuple(out)
