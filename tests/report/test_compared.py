@@ -7,6 +7,8 @@ from report.made_up import campaign, grid
 from versionspace.report.compared import common, compare
 from versionspace.report.errors import ReportError
 from versionspace.report.groups import grouped
+from versionspace.report.parts.ending import measures
+from versionspace.report.parts.results import Judged, results
 from versionspace.report.runs import find
 from versionspace.store import StoreError
 
@@ -129,3 +131,41 @@ def test_a_campaign_without_an_ensemble_is_said(tmp_path):
         ledger.append([Event("begun", body={"classes": ["a"]})])
     with pytest.raises(ReportError, match="at least one round"):
         find([tmp_path / "a"])
+
+
+def test_between_two_rounds_the_wanted_number_itself_is_compared(tmp_path):
+    grid(tmp_path, methods=("gvd", "random"), seeds=(0,), total=40)
+    (group,) = groups(tmp_path)
+    found = compare(group, 25)
+    assert found.labels.tolist() == [10, 20, 25]
+    assert found.interpolated
+    assert "on a straight line" in " ".join(found.notes)
+    values = group.runs[0].series("test", "accuracy")
+    assert found.final("test", "accuracy")[0, 0] == pytest.approx((values[1] + values[2]) / 2)
+    early = compare(group, 5)
+    assert not len(early.labels)
+    assert early.notes == ("At 5 labels nothing can be compared: not all runs had begun before 10.",)
+
+
+def test_means_are_over_the_seeds_that_all_methods_have(tmp_path):
+    grid(tmp_path / "more", methods=("random",), seeds=(0, 1, 2), total=40)
+    grid(tmp_path / "fewer", methods=("gvd",), seeds=(1, 2), total=40)
+    (group,) = groups(tmp_path / "more", tmp_path / "fewer")
+    found = compare(group)
+    assert found.seeds == (0, 1, 2)
+    assert found.level.seeds == (1, 2)
+    assert found.level.even
+    assert "seeds 1, 2, which all have" in " ".join(found.notes)
+    (accuracy, *_) = results([Judged(group, found)]).blocks
+    random = [100 * run.series("test", "accuracy")[-1] for run in group.of("random")[1:]]
+    assert accuracy.rows[2][1].mean == pytest.approx(np.mean(random))
+
+
+def test_without_a_common_seed_no_mean_is_the_best(tmp_path):
+    grid(tmp_path / "one", methods=("random",), seeds=(0,), total=40)
+    grid(tmp_path / "other", methods=("gvd",), seeds=(1,), total=40)
+    (group,) = groups(tmp_path / "one", tmp_path / "other")
+    judged = Judged(group, compare(group))
+    assert "no seed that all methods have" in " ".join(judged.compared.notes)
+    for table in (*results([judged]).blocks[:2], measures(judged)):
+        assert not table.bold

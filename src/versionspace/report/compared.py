@@ -1,6 +1,6 @@
 """Runs on the label counts that all of them reached: what may be compared, and what is said about it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -22,6 +22,22 @@ class Compared:
     """Whether the runs have different counts, so that values between two rounds are on a straight line."""
     notes: tuple[str, ...]
     """Which runs, at which counts, and what was left out."""
+
+    @property
+    def even(self) -> bool:
+        """Whether every method has every seed."""
+        return len(self.runs) == len(self.methods) * len(self.seeds)
+
+    @property
+    def level(self) -> "Compared":
+        """Only the seeds that every method has, for what is not paired: means over different seeds differ by the seeds.
+
+        Itself where every method has every seed, and where there is no seed that all have.
+        """
+        shared = [seed for seed in self.seeds if sum(run.seed == seed for run in self.runs) == len(self.methods)]
+        if self.even or not shared:
+            return self
+        return replace(self, runs=tuple(run for run in self.runs if run.seed in shared), seeds=tuple(shared))
 
     @property
     def end(self) -> int:
@@ -50,11 +66,15 @@ def compare(group: Group, count: int | None = None) -> Compared:
     """
     runs, notes = _chosen(group, count)
     labels, interpolated = common([run.labels for run in runs])
-    if count is not None:
-        labels = labels[labels <= count]
+    if count is not None and len(labels) and labels[0] <= count:
+        interpolated = interpolated or count not in labels
+        labels = np.union1d(labels[labels <= count], count)
+    elif count is not None:
+        labels = labels[:0]
     methods = tuple(name for name in group.methods if any(run.method == name for run in runs))
     seeds = tuple(sorted({run.seed for run in runs}))
-    return Compared(runs, methods, seeds, labels, interpolated, (*notes, *_where(runs, labels, interpolated)))
+    found = Compared(runs, methods, seeds, labels, interpolated, ())
+    return replace(found, notes=(*notes, *_where(found, count), *_uneven(found)))
 
 
 def common(counts: list[Ints]) -> tuple[Ints, bool]:
@@ -101,26 +121,45 @@ def _chosen(group: Group, count: int | None) -> tuple[tuple[Run, ...], list[str]
     return kept, [f"Not compared: {_listed(left)}, which {why}."]
 
 
-def _where(runs: tuple[Run, ...], labels: Ints, interpolated: bool) -> list[str]:
+def _uneven(found: Compared) -> list[str]:
+    if found.even or not len(found.labels):
+        return []
+    level = found.level
+    if not level.even:
+        return [
+            "There is no seed that all methods have: means and curves are over different seeds, and no mean is called "
+            "the best. Differences are of two methods with the same seed."
+        ]
+    seeds = _listed([str(seed) for seed in level.seeds])
+    return [
+        f"Not every method has every seed: means and curves are over {'seeds' if len(level.seeds) > 1 else 'seed'} "
+        f"{seeds}, which all have. Differences are over every seed that two methods have."
+    ]
+
+
+def _where(found: Compared, count: int | None) -> list[str]:
+    runs, labels = found.runs, found.labels
     if not runs:
         return ["No run reached so many labels."]
     if not len(labels):
+        first, last = max(int(run.labels[0]) for run in runs), min(int(run.labels[-1]) for run in runs)
+        if count is not None and first <= last:
+            return [f"At {count} labels nothing can be compared: not all runs had begun before {first}."]
         return ["The runs have no number of labels in common: nothing can be compared."]
     notes = []
     going = [run.name for run in runs if not run.finished]
     if going:
         notes.append(f"Not ended: {_listed(going)}. Figures are of where they stand.")
     last = {int(run.labels[-1]) for run in runs}
-    if len(last) > 1:
+    if len(last) > 1 or (count is not None and last != {count}):
         notes.append(
             f"The runs reached between {min(last)} and {max(last)} labels; they are compared at {int(labels[-1])}, "
             "which "
             "all of them reached."
         )
-    if interpolated:
+    if found.interpolated:
         notes.append(
-            "The runs have different numbers of labels in their rounds: values between two rounds are on a straight "
-            "line."
+            "Not every run has a round at each number of labels: values between two rounds are on a straight line."
         )
     return notes
 

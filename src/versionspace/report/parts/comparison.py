@@ -78,7 +78,7 @@ def _measures(one: Judged) -> list[tuple[str, str, Floats, int]]:
     if one.measured("test", "accuracy"):
         out.append(("Accuracy", "accuracy", one.compared.final("test", "accuracy"), 1))
         if len(one.compared.labels) > 1:
-            out.append(("Area under the accuracy curve", "area", areas(one), 1))
+            out.append(("Area under the accuracy curve", "area", areas(one.compared), 1))
     if one.where is not None:
         out.append(("Diameter (PWD)", "pwd", one.compared.final(one.where, "pwd"), -1))
     return out

@@ -36,8 +36,8 @@ def curves(one: Judged) -> Part:
 def method_curves(one: Judged, series: Series) -> tuple[Curve, ...]:
     """A curve for each method, in percent, over the label counts that all of its compared runs reached."""
     out = []
-    for method in one.compared.methods:
-        runs = [run for run in one.compared.runs if run.method == method]
+    for method in one.level.methods:
+        runs = [run for run in one.level.runs if run.method == method]
         found = averaged(runs, series, label(method), LOOKS[method])
         if found is not None:
             out.append(found)
@@ -60,7 +60,7 @@ def averaged(runs: Sequence[Run], series: Series, name: str, look: Look) -> Curv
 
 def _differences(one: Judged) -> tuple[Curve, ...]:
     """Each method's accuracy minus that of random with the same seed."""
-    compared = one.compared
+    compared = one.level
     if "random" not in compared.methods or len(compared.methods) < 2 or not len(compared.labels):
         return ()
     values = 100 * compared.curves("test", "accuracy")

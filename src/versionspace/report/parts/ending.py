@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from versionspace.report.blocks import Block, Column, Part, Table, Value
+from versionspace.report.compared import Compared
 from versionspace.report.draw.bars import Share, stacked
 from versionspace.report.draw.look import HUES, label
 from versionspace.report.groups import ordered
@@ -45,7 +46,7 @@ def measures(one: Judged) -> Table | None:
     """One row a method: every measure where the runs are compared."""
     if not len(one.compared.labels) or one.where is None:
         return None
-    compared = one.compared
+    compared = one.level
     groups = ordered(compared.methods)
     names = [name for group in groups for name in group]
     where = one.where
@@ -57,11 +58,11 @@ def measures(one: Judged) -> Table | None:
     ]
     bold: set[tuple[int, int]] = set()
     wanted: list[tuple[str, Floats, int]] = [(t, compared.final(where, what), b) for t, what, b in _MEASURES]
-    wanted.append(("area under accuracy", areas(one), 1))
+    wanted.append(("area under accuracy", areas(compared), 1))
     for title, matrix, better in wanted:
         values: list[Value] = [percent(matrix[:, compared.methods.index(name)]) for name in names]
         if any(value is not None for value in values):
-            bold |= {(row, len(columns)) for row in best(values, better)}
+            bold |= {(row, len(columns)) for row in best(values, better) if compared.even}
             columns.append(Column(title, kind=Spread))
             cells.append(values)
     ends = np.cumsum([len(group) for group in groups])[:-1]
@@ -73,12 +74,12 @@ def measures(one: Judged) -> Table | None:
     )  # fmt: skip
 
 
-def areas(one: Judged) -> Floats:
+def areas(compared: Compared) -> Floats:
     """(R, K): the area under each run's accuracy, divided by the range of labels."""
-    curves = one.compared.curves("test", "accuracy")
+    curves = compared.curves("test", "accuracy")
     out = np.full(curves.shape[:2], np.nan)
     for place in np.ndindex(*out.shape):
-        found = area(one.compared.labels, curves[place])
+        found = area(compared.labels, curves[place])
         out[place] = np.nan if found is None else found
     return out
 
@@ -90,7 +91,7 @@ def means(matrix_RK: Floats, places: Sequence[int]) -> tuple[float, ...]:
 
 
 def _split(one: Judged) -> Block:
-    compared = one.compared
+    compared = one.level
     names = [name for group in ordered(compared.methods) for name in group]
     places = [compared.methods.index(name) for name in names]
     wrong = means(compared.final("test", "wrong_agreement"), places)

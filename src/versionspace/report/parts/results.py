@@ -28,6 +28,11 @@ class Judged:
     compared: Compared
 
     @property
+    def level(self) -> Compared:
+        """What is compared over the same seeds: for means, where they are not paired."""
+        return self.compared.level
+
+    @property
     def where(self) -> str | None:
         """The set on which PWD is shown: test, or what there is."""
         sets = ("test", "validation", "reference", "pool")
@@ -55,7 +60,8 @@ def _table(found: Sequence[Judged], what: str) -> Table:
         values = _spreads(one, where, what, names)
         cells.append([_end(one), _seeds(values), *values])
         columns.append(Column(one.group.title, kind=Spread))
-        bold |= {(row + 2, len(columns) - 1) for row in best(values, 1 if what == "accuracy" else -1)}
+        top = best(values, 1 if what == "accuracy" else -1) if one.level.even else ()
+        bold |= {(row + 2, len(columns) - 1) for row in top}
         paper = one.group.paper
         if paper is not None:
             figures = paper.accuracy if what == "accuracy" else paper.diameter
@@ -98,7 +104,7 @@ def percent(values: object) -> Spread | None:
 
 
 def _spreads(one: Judged, where: str | None, what: str, names: Sequence[str]) -> list[Value]:
-    compared = one.compared
+    compared = one.level
     if where is None or not len(compared.labels):
         return [None] * len(names)
     final = compared.final(where, what)

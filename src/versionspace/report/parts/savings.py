@@ -5,6 +5,7 @@ import math
 import numpy as np
 
 from versionspace.report.blocks import Block, Column, Part, Table, Value
+from versionspace.report.compared import Compared
 from versionspace.report.draw.look import label
 from versionspace.report.groups import ordered
 from versionspace.report.options import Options
@@ -46,20 +47,20 @@ def default_targets(one: Judged) -> tuple[float, ...]:
     return (whole if whole > float(np.nanmax(curves[:, :, 0])) else lowest,)
 
 
-def reached(one: Judged, target: float) -> Floats:
+def reached(compared: Compared, target: float) -> Floats:
     """(R, K): labels needed; NaN where there is no run, infinity where it never got there."""
-    curves = one.compared.curves("test", "accuracy")
+    curves = compared.curves("test", "accuracy")
     out = np.full(curves.shape[:2], np.nan)
     for place in np.ndindex(*out.shape):
         if not np.isnan(curves[place]).all():
-            found = labels_to_reach(one.compared.labels, curves[place], target)
+            found = labels_to_reach(compared.labels, curves[place], target)
             out[place] = np.inf if found is None else found
     return out
 
 
 def _table(one: Judged, target: float, place: int) -> Table:
-    compared = one.compared
-    needed = reached(one, target)
+    compared = one.level
+    needed = reached(compared, target)
     base = needed[:, compared.methods.index("random")] if "random" in compared.methods else None
     groups = ordered(compared.methods)
     names = [name for group in groups for name in group]
@@ -84,7 +85,8 @@ def _table(one: Judged, target: float, place: int) -> Table:
         f"{one.group.title}: labels needed for a mean accuracy of {100 * target:.4g}% on the test set, looked for "
         "between "
         f"{int(compared.labels[0]):,} and {compared.end:,} labels.",
-        tuple(columns), tuple(rows), frozenset((i, 2) for i in best([row[2] for row in rows], -1, 1)),
+        tuple(columns), tuple(rows),
+        frozenset((i, 2) for i in best([row[2] for row in rows], -1, 1) if compared.even),
         frozenset(int(end) - 1 for end in ends),
     )  # fmt: skip
 
