@@ -68,6 +68,7 @@ CASES = {
     ),
     "ids of other images": (("ge", 1), {"pool": POOL, "ids": [1, 2]}, "ids: expected 12 images"),
     "ids twice": (("ge", 1), {"pool": POOL, "ids": [*range(11), 3]}, "ids: expected ids that are all different.*3"),
+    "ids of two kinds": (("ge", 1), {"pool": POOL, "ids": [None, *"abcdefghijk"]}, "ids: .* got NoneType and str"),
     "ids with two axes": (("ge", 1), {"pool": POOL, "ids": [[1]]}, "ids: expected one id for each image"),
     "a negative seed": (("ge", 1), {"pool": POOL, "seed": -1}, "seed: expected an integer of at least 0"),
     "a seed that is no number": (("ge", 1), {"pool": POOL, "seed": "x"}, "seed: expected an integer"),

@@ -60,6 +60,16 @@ def test_coreset_puts_copies_last_even_where_products_cancel():
     assert (np.diff(utilities[1:]) <= 0).all()
 
 
+def test_coreset_finds_the_nearest_label_where_all_features_have_much_in_common():
+    draw = np.random.default_rng(3)
+    labelled = (100 + 0.05 * draw.standard_normal((40, 64))).astype(np.float32)
+    pool = np.concatenate([labelled, (100 + 0.05 * draw.standard_normal((40, 64))).astype(np.float32)])
+    scores = vs.utilities("coreset", features=pool, labelled_features=labelled)
+    gaps = pool[:, None].astype(np.float64) - labelled
+    assert (scores[:40] == 0).all()
+    np.testing.assert_allclose(scores, np.sqrt((gaps**2).sum(axis=2).min(axis=1)), rtol=1e-12)
+
+
 def test_badge_starts_with_the_longest_gradient_and_draws_by_squared_distance():
     pool = probabilities(1, 5, 3, seed=4)
     features = np.random.default_rng(0).normal(size=(5, 4))

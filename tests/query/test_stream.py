@@ -118,3 +118,12 @@ def test_a_refused_chunk_leaves_the_stream_as_it_was():
         one.add(np.full((2, 5, 3), np.nan))
     assert one.images == 5
     assert one.result().tolist() == before
+
+
+def test_an_id_is_never_asked_twice():
+    stream = vs.Stream("ge", 2, seed=0)
+    stream.add([[0, 0], [0, 1]], ids=["a", "b"])
+    with pytest.raises(vs.InputError, match="'b' 2 times"):
+        stream.add([[0, 0], [1, 0]], ids=["b", "c"])
+    stream.add([[0, 0], [1, 0]], ids=["c", "d"])
+    assert sorted(stream.result().tolist()) == ["b", "c"]

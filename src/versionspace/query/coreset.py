@@ -34,25 +34,36 @@ class Nearest:
         norm = float(centre.astype(np.float64) @ centre.astype(np.float64))
         about = (self.norms + norm) - 2.0 * (self.features @ centre)
         nearer = np.flatnonzero(about <= self.squared + self.slack * (self.norms + norm))
-        self.squared[nearer] = np.minimum(self.squared[nearer], self._exact(nearer, centre[None]))
+        self.squared[nearer] = np.minimum(self.squared[nearer], self._exact(nearer, centre))
 
     def add_all(self, centres: Array) -> None:
-        """Takes many centres (L, F) into account at once, for a start. Cost N·L·F as one matrix product."""
+        """Takes many centres (L, F) into account at once, for a start. Cost N·L·F as one matrix product.
+
+        Features are moved by the centres' mean first, lest what all have in common drown what tells them apart; every
+        centre that may be the nearest within the rounding of the product is then measured exactly.
+        """
         if len(centres) == 0:
             return
-        norms = np.einsum("lf,lf->l", centres, centres)
-        step = max(1, _ELEMENTS // len(centres))
+        origin = centres.mean(axis=0, dtype=np.float64)
+        moved = (centres - origin).astype(centres.dtype)
+        norms = np.einsum("lf,lf->l", moved, moved)
+        step = max(1, _ELEMENTS // max(centres.shape))
         for i in range(0, len(self.features), step):
-            some = np.arange(i, min(i + step, len(self.features)))
-            which = np.argmin(norms - 2.0 * (self.features[some] @ centres.T), axis=1)
-            self.squared[some] = np.minimum(self.squared[some], self._exact(some, centres[which]))
+            some = (self.features[i : i + step] - origin).astype(centres.dtype)
+            about = norms - 2.0 * (some @ moved.T)
+            unsure = self.slack * (np.einsum("nf,nf->n", some, some) + norms.max())
+            rows, columns = np.nonzero(about <= (about.min(axis=1) + unsure)[:, None])
+            np.minimum.at(self.squared, rows + i, self._exact(rows + i, centres, columns))
 
-    def _exact(self, images: Ints, centres: Array) -> Floats:
-        """Squared distances from differences in float64, features in order: image by image the same bits."""
+    def _exact(self, images: Ints, centres: Array, which: Ints | None = None) -> Floats:
+        """Squared distances from differences in float64, features in order: image by image the same bits.
+
+        ``centres`` is one (F,) for all images, or (L, F) of which each image has its own.
+        """
         out = np.empty(len(images))
         step = max(1, _ELEMENTS // self.features.shape[1])
         for i in range(0, len(images), step):
-            to = centres if len(centres) == 1 else centres[i : i + step]
+            to = centres if which is None else centres[which[i : i + step]]
             gap = self.features[images[i : i + step]].astype(np.float64) - to
             out[i : i + step] = np.einsum("nf,nf->n", gap, gap)
         return out

@@ -210,12 +210,20 @@ def read_ids(given: ArrayLike) -> Array:
         raise InputError(
             "ids", expected="one id for each image", got=beliefs.described(ids), fix="Pass a list of ids, shape (N,)."
         )
-    values, counts = np.unique(ids, return_counts=True)
+    try:
+        values, counts = np.unique(ids, return_counts=True)
+    except TypeError:
+        raise InputError(
+            "ids",
+            expected="ids of one kind: all text, or all numbers",
+            got=" and ".join(sorted({type(one).__name__ for one in ids.tolist()})),
+            fix="Give every image an id of the same kind; none may be missing.",
+        ) from None
     if counts.max() > 1:
         raise InputError(
             "ids",
             expected="ids that are all different",
-            got=f"{values[counts.argmax()]!r} {counts.max()} times",
+            got=f"{values.tolist()[counts.argmax()]!r} {counts.max()} times",
             fix="Remove duplicates first: a label must belong to one image.",
         )
     return ids

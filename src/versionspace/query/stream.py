@@ -20,7 +20,8 @@ _REMEMBERED = 1 << 18
 class Stream:
     """The k images to ask first among chunks of a pool: the same as `query` on the whole, for any chunking.
 
-    For methods that score each image by itself. Memory is that of one chunk, plus k.
+    For methods that score each image by itself. Memory is that of one chunk, plus k; so an id that comes again in
+    another chunk is refused where both images are among the best, and not looked for among the others.
 
     >>> import versionspace as vs
     >>> stream = vs.Stream("ge", 1, seed=0)
@@ -86,15 +87,18 @@ class Stream:
                 got=f"{len(names)}",
                 fix="Both must list the same images.",
             )
-        scores = self._method.score(problem)  # nothing of the stream changes before this has gone well
-        self._images += problem.images
-        self._members = problem.pool.members if problem.pool is not None else None
+        scores = self._method.score(problem)
         positions = np.concatenate([self._positions, problem.positions()])
         utilities = np.concatenate([self._utilities, scores])
         kept = best(utilities, problem.ties(positions), min(self._k, len(positions)))
         if names is not None:
-            self._ids = (names if self._ids is None else np.concatenate([self._ids, names]))[kept]
+            self._ids = self._named(names, kept)
+        self._images += problem.images
+        self._members = problem.pool.members if problem.pool is not None else None
         self._positions, self._utilities = positions[kept], utilities[kept]
+
+    def _named(self, names: Array, kept: Ints) -> Array:
+        return entry.read_ids((names if self._ids is None else np.concatenate([self._ids, names]))[kept])
 
     def _read(self, chunk: ArrayLike) -> Problem:
         if self._method.perturbations:
