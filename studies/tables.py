@@ -95,12 +95,12 @@ def claims(studies: list[Study], column: str) -> str:
 
 
 def times(study: Study) -> str:
-    """Minutes of a campaign: its rounds times the median one, so that a pause in one of them does not count."""
+    """Minutes of a campaign: rounds × the median round, the median over campaigns, since other work ran beside some."""
     rows = []
     for method, by_seed in values(study, "all_seconds").items():
         minutes = [len(x) * float(np.median(x)) / 60 for x in by_seed.values()]
         rounds = len(next(iter(by_seed.values())))
-        rows.append([TABLE[method].label, str(len(by_seed)), str(rounds), f"{np.mean(minutes):.1f}"])
+        rows.append([TABLE[method].label, str(len(by_seed)), str(rounds), f"{np.median(minutes):.1f}"])
     return _markdown(["method", "campaigns", "rounds", "minutes each"], rows)
 
 
@@ -147,6 +147,22 @@ def gains(study: Study) -> str:
                 cells = [_gain(differences(found, method, "random"), short=True) for found in at]
                 rows.append([name, TABLE[method].label, *cells])
     return _markdown(["variant", "method, minus random", *(f"{n} labels" for n in counts)], rows)
+
+
+def changes(study: Study) -> str:
+    """Accuracy of each variant minus that of the first, same method and seed; bold where the t interval leaves 0."""
+    first, *others = dict.fromkeys(run["variant"] for run in study["runs"])
+    counts = _counts(study, first)[1:]
+    rows = []
+    for name in others:
+        there = _counts(study, name)
+        at = [(measured(study, "accuracy", str(n), name), measured(study, "accuracy", str(n), first))
+              if n in there else None for n in counts]  # fmt: skip
+        for method in values(study, "labels", name):
+            both: list[BySeed] = [{"this": a[0][method], "first": a[1][method]} if a else {} for a in at]
+            cells = [_gain(differences(found, "this", "first"), short=True) for found in both]
+            rows.append([name, TABLE[method].label, *cells])
+    return _markdown([f"variant, minus {first}", "method", *(f"{n} labels" for n in counts)], rows)
 
 
 def _counts(study: Study, variant: str) -> list[int]:
@@ -198,7 +214,7 @@ def curves(study: Study) -> str:
 
 OF_ONE: dict[str, Callable[[Study], str]] = {
     "brief": brief, "ends": ends, "against-random": against_random, "times": times, "about": about,
-    "variants": variants, "gains": gains, "asked": asked, "curves": curves, "full-size": full_size,
+    "variants": variants, "gains": gains, "changes": changes, "asked": asked, "curves": curves, "full-size": full_size,
 }  # fmt: skip
 OF_MANY: dict[str, Callable[[list[Study]], str]] = {
     "claims-accuracy": lambda studies: claims(studies, "accuracy"),

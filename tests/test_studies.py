@@ -85,7 +85,7 @@ def test_collecting_real_campaigns(made, tmp_path, monkeypatch):
     for record in made.campaigns():
         wanted = [r.metrics["sets"]["test"]["accuracy"] for r in record.measured()]
         assert accuracy[record.method][record.seed] == pytest.approx(wanted, abs=1e-6)
-    shown = [table for table in tables.OF_ONE if table not in ("variants", "gains", "asked", "full-size")]
+    shown = [table for table in tables.OF_ONE if table not in ("variants", "gains", "changes", "asked", "full-size")]
     page = "".join(f"<!-- study tiny {table} -->\nold\n<!-- end -->\n" for table in shown)
     text = rendering.rendered(page)
     assert "old" not in text
@@ -169,6 +169,21 @@ def test_claims_are_paired_by_seed_beside_the_papers_own():
     sure = tables.claims([study_of("digits", random=[0.5, 0.6], gvd=[0.6, 0.701])], "pwd").splitlines()
     assert "| **-10.05** (-10.69 to -9.41) |" in sure[2]
     assert len(sure) == 3
+
+
+def test_changes_are_differences_of_one_method_between_variants():
+    first = study_of("heads", random=[0.5, 0.6], gvd=[0.6, 0.7])["runs"]
+    other = study_of("heads", random=[0.5, 0.7], gvd=[0.7, 0.8])["runs"]
+    runs = [
+        *({**r, "variant": "first", "rounds": [[5, 0.2, 0.8], *r["rounds"]]} for r in first),
+        *({**r, "variant": "other", "rounds": [[5, 0.2, 0.8], *r["rounds"]]} for r in other),
+    ]
+    assert tables.changes({**study_of("heads"), "runs": runs}).splitlines() == [
+        "| variant, minus first | method | 10 labels |",
+        "|---|---|---|",
+        "| other | Random | +5.0 |",
+        "| other | GVD | **+10.0** |",
+    ]
 
 
 def test_gains_stand_below_the_labels_they_were_measured_with():
