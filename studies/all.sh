@@ -31,10 +31,10 @@ run studies/digits.toml --seeds 0-4 --methods gvd --set query.vote=hard --out "$
 # What one change does, on STL-10 with heads: the size of a query, the first labels, the number of members.
 few=random,pwd,gvd,gvd-batch
 for size in 5 10; do
-  run studies/stl10-heads.toml --seeds 0-4 --methods $few --set query.size=$size --out "$runs/heads-query-$size" "$@"
+  run studies/stl10-heads.toml --seeds 0-9 --methods $few --set query.size=$size --out "$runs/heads-query-$size" "$@"
 done
-run studies/stl10-heads.toml --seeds 0-4 --methods $few --set data.initial=80 --out "$runs/heads-initial-80" "$@"
-run studies/stl10-heads.toml --seeds 0-4 --methods $few --set ensemble.members=8 --out "$runs/heads-members-8" "$@"
+run studies/stl10-heads.toml --seeds 0-9 --methods $few --set data.initial=80 --out "$runs/heads-initial-80" "$@"
+run studies/stl10-heads.toml --seeds 0-9 --methods $few --set ensemble.members=8 --out "$runs/heads-members-8" "$@"
 
 # Why GVD is behind random on SVHN.
 run small/svhn --seeds 0 --methods gvd-batch,gvd-loo --out "$runs/svhn" "$@"
