@@ -33,6 +33,7 @@ few=random,pwd,gvd,gvd-batch
 for size in 5 10; do
   run studies/stl10-heads.toml --seeds 0-9 --methods $few --set query.size=$size --out "$runs/heads-query-$size" "$@"
 done
+run studies/stl10-heads.toml --seeds 0-9 --methods badge,dfal --set query.size=10 --out "$runs/heads-query-10" "$@"
 run studies/stl10-heads.toml --seeds 0-9 --methods $few --set data.initial=80 --out "$runs/heads-initial-80" "$@"
 run studies/stl10-heads.toml --seeds 0-9 --methods $few --set ensemble.members=8 --out "$runs/heads-members-8" "$@"
 
