@@ -50,6 +50,12 @@ def test_two_classes_are_the_least():
             class_names(text)
 
 
+def test_a_class_name_that_cannot_be_stored_is_refused_at_the_start(folder):
+    with pytest.raises(InputError, match="expected names in Unicode"):
+        vs.label_folder(folder.photos, ["caf\udce9", "other"], net="small")  # as a shell gives Latin-1
+    assert not campaign_folder(folder.photos, None).exists()
+
+
 def test_a_link_that_leaves_the_folder_is_refused_at_the_start(folder, tmp_path):
     other = tmp_path / "other.png"
     other.write_bytes((folder.photos / "00000.png").read_bytes() + b"\0")

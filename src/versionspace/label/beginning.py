@@ -207,6 +207,7 @@ def new(
 ) -> tuple[Config, Imported]:
     """The config of a new campaign, and the labels that it starts from."""
     chosen = find(method or METHOD).name
+    _storable(classes)
     dataset = of_a_person(str(photos), tuple(classes), progress=None)
     links = _leaving(photos, dataset.train.files or ())
     if links:
@@ -220,6 +221,15 @@ def new(
         before=len(found.names),
     )  # fmt: skip
     return config, found
+
+
+def _storable(classes: Sequence[str]) -> None:
+    for name in classes:
+        if any(0xD800 <= ord(c) <= 0xDFFF for c in name):
+            raise InputError(
+                "--classes", expected="names in Unicode", got=repr(name),
+                fix="Type the name anew, and rename the class's folder where there is one: it is in another encoding.",
+            )  # fmt: skip
 
 
 def _leaving(photos: Path, files: Sequence[str]) -> list[str]:

@@ -8,7 +8,9 @@ import { drawRail, drawStatus } from "./side.js";
 import { Stage } from "./stage.js";
 
 const address = new URL(location.href);
-const who = (address.searchParams.get("as") ?? "").replace(/[\u0000-\u001f\u007f]/g, "").slice(0, 40);
+// Whole characters: half of one would make the server refuse every answer.
+const who = [...(address.searchParams.get("as") ?? "").replace(/[\u0000-\u001f\u007f]/g, "")].slice(0, 40).join("");
+const DAY = 86400;
 address.searchParams.delete("token");
 history.replaceState(null, "", address);
 
@@ -64,7 +66,8 @@ function answer(kind, chosen = null) {
 }
 
 function send(task, kind, chosen, seconds, more = {}) {
-  const one = { uid: name(), kind, image: task.image, name: chosen, seconds, when: when.value, ...more };
+  const taken = Math.min(seconds, DAY); // a tab that was left open
+  const one = { uid: name(), kind, image: task.image, name: chosen, seconds: taken, when: when.value, ...more };
   outbox.add(one);
   return one;
 }
