@@ -22,7 +22,8 @@ from versionspace.label.tables import labels_csv
 _PAGE = resources.files("versionspace.label") / "page"
 _MEDIA = {"html": "text/html; charset=utf-8", "js": "text/javascript; charset=utf-8", "css": "text/css; charset=utf-8",
           "svg": "image/svg+xml"}  # fmt: skip
-FILES = ("style.css", "main.js", "outbox.js", "stage.js", "classes.js", "grid.js", "side.js", "dom.js", "icon.svg")
+FILES = ("style.css", "main.js", "keys.js", "outbox.js", "stage.js", "classes.js", "grid.js", "side.js", "dom.js",
+         "icon.svg")  # fmt: skip
 THUMB = 160
 _CLASSES = 1000
 LONGEST = 86400.0
