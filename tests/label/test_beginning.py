@@ -133,7 +133,8 @@ def test_what_goes_out_to_label_studio_comes_back(desk):
     desk.campaign.accept({image: "1"}, who="anna")
     files = dict(zip(desk.campaign.dataset.train.ids.tolist(), desk.campaign.dataset.train.files, strict=True))
     out = tasks(read(desk.campaign.folder), files, prefix="/data/local-files/?d=photos/")
-    assert choices(out) == {f"photos/{files[image]}": "1"}
+    (one,) = choices(out)
+    assert (one.files[0], one.name, one.image) == (f"photos/{files[image]}", "1", image)
 
 
 def test_folders_that_are_no_classes_are_only_folders(folder):

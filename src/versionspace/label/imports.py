@@ -11,7 +11,7 @@ from versionspace.campaign.rounds import proposed
 from versionspace.data import Dataset
 from versionspace.data.folder.listing import read_labels
 from versionspace.errors import InputError
-from versionspace.label.studio import choices
+from versionspace.label.studio import Named, choices
 from versionspace.store.events import Event
 from versionspace.store.record import as_ids
 from versionspace.store.replay import ImageId
@@ -39,13 +39,13 @@ def imported(dataset: Dataset, classes: Sequence[str], path: Path | None) -> Imp
         ) from error
     if text.lstrip().startswith(("[", "{")):
         try:
-            named: Mapping[str, str | None] = choices(json.loads(text))
+            named = choices(json.loads(text))
         except ValueError as error:
             raise InputError(
                 str(path), expected="an export of Label Studio, as JSON", got=str(error), fix="Export it anew."
             ) from error
     else:
-        named = read_labels(path)
+        named = [Named((file,), name) for file, name in read_labels(path).items()]
     return _matched(dataset, classes, named, path)
 
 
@@ -58,16 +58,16 @@ def _of_folder(dataset: Dataset) -> Imported:
     return Imported(found, "class folders or labels.csv")
 
 
-def _matched(dataset: Dataset, classes: Sequence[str], named: Mapping[str, str | None], path: Path) -> Imported:
+def _matched(dataset: Dataset, classes: Sequence[str], named: Sequence[Named], path: Path) -> Imported:
     places = _Places(dataset.train.files or (), as_ids(dataset.train.ids))
     names: dict[ImageId, str] = {}
     unknown: list[str] = []
-    for file, name in named.items():
-        image = places.find(file)
+    for one in named:
+        image = places.find(one)
         if image is None:
-            unknown.append(file)
-        elif name is not None:
-            names[image] = name
+            unknown.append(one.files[0])
+        elif one.name is not None:
+            names[image] = one.name
     other = sorted(set(names.values()) - set(classes))
     if other:
         raise InputError(
@@ -76,35 +76,40 @@ def _matched(dataset: Dataset, classes: Sequence[str], named: Mapping[str, str |
         )  # fmt: skip
     if named and not names:
         raise InputError(
-            str(path), expected="labels for images of this folder", got=f"none of {len(named)}, such as {file!r}",
+            str(path), expected="labels for images of this folder",
+            got=f"none of {len(named)}, such as {named[0].files[0]!r}",
             fix="Names are compared with the files' paths relative to the folder.",
         )  # fmt: skip
     return Imported(names, path.name, tuple(unknown))
 
 
 class _Places:
-    """Files by their path, or by its end where that is enough."""
+    """Images by their id, their file's path, or its end where that is enough."""
 
     def __init__(self, files: Sequence[str], ids: Sequence[ImageId]) -> None:
+        self.ids = set(ids)
         self.whole = {_plain(f): i for f, i in zip(files, ids, strict=True)}
         self.ends: dict[str, set[ImageId]] = {}
         for file, image in self.whole.items():
             self.ends.setdefault(PurePosixPath(file).name, set()).add(image)
 
-    def find(self, given: str) -> ImageId | None:
-        """The image of a path, an address or an uploaded file's name."""
-        parts = PurePosixPath(_plain(given)).parts
-        for start in range(len(parts)):
-            found = self.whole.get("/".join(parts[start:]))
-            if found is not None:
-                return found
-        last = parts[-1] if parts else ""
-        head, dash, rest = last.partition("-")
-        uploaded = rest if dash and len(head) == 8 and not set(head) - set("0123456789abcdef") else last
-        for name in (last, uploaded):
-            images = self.ends.get(name, set())
-            if len(images) == 1:
-                return next(iter(images))
+    def find(self, one: Named) -> ImageId | None:
+        """The image of an id, a path, an address or an uploaded file's name; the longest path counts for most."""
+        if one.image in self.ids:
+            return one.image
+        paths = [parts for file in one.files if (parts := PurePosixPath(_plain(file)).parts)]
+        for length in range(max(map(len, paths), default=0), 0, -1):
+            for parts in paths:
+                found = self.whole.get("/".join(parts[-length:])) if length <= len(parts) else None
+                if found is not None:
+                    return found
+        for parts in paths:
+            head, dash, rest = parts[-1].partition("-")
+            uploaded = rest if dash and len(head) == 8 and not set(head) - set("0123456789abcdef") else parts[-1]
+            for name in (parts[-1], uploaded):
+                images = self.ends.get(name, set())
+                if len(images) == 1:
+                    return next(iter(images))
         return None
 
 
