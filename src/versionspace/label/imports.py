@@ -1,21 +1,26 @@
 """Labels that are known before the first click: class folders, labels.csv, or an export of Label Studio."""
 
 import json
+import logging
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from versionspace.campaign.campaign import Campaign
+from versionspace.campaign.pictures import Cut
 from versionspace.campaign.rounds import proposed
 from versionspace.data import Dataset
 from versionspace.data.folder.listing import read_labels
 from versionspace.errors import InputError
 from versionspace.label.studio import Named, choices
 from versionspace.store.events import Event
+from versionspace.store.ledger import Ledger
 from versionspace.store.record import as_ids
 from versionspace.store.replay import ImageId
 from versionspace.types import Array
+
+_log = logging.getLogger("versionspace.label")
 
 
 @dataclass(frozen=True)
@@ -55,7 +60,8 @@ def _of_folder(dataset: Dataset) -> Imported:
         return Imported({})
     ids = as_ids(dataset.train.ids)
     found = {i: dataset.classes[n] for i, n in zip(ids, labels.tolist(), strict=True) if n >= 0}
-    return Imported(found, "class folders or labels.csv")
+    unknown = dataset.report.unknown if dataset.report else ()
+    return Imported(found, "class folders or labels.csv", unknown)
 
 
 def _matched(dataset: Dataset, classes: Sequence[str], named: Sequence[Named], path: Path) -> Imported:
@@ -117,30 +123,46 @@ def _plain(file: str) -> str:
     return unicodedata.normalize("NFC", file.replace("\\", "/"))
 
 
+def counted(found: Imported, cut: Cut) -> dict[ImageId, str]:
+    """What is taken in: labels of images that may be asked or audited. Others only measure distances."""
+    kept = {*as_ids(cut.audit), *as_ids(cut.askable())}
+    return {image: name for image, name in found.names.items() if image in kept}
+
+
 def taken_in(campaign: Campaign, found: Imported) -> int:
     """Commits imported labels once and all together, before anything is asked; how many count.
 
-    Those of the audit's images stay the audit's; those of images that only measure distances are left out.
+    Those of the audit's images stay the audit's. Names that fit no image are said.
     """
     if not found.names or campaign.state.asks:
         return 0
     cut = campaign.pictures.cut
-    audit = {i: found.names[i] for i in as_ids(cut.audit) if i in found.names}
-    first = {i: found.names[i] for i in as_ids(cut.askable()) if i in found.names}
+    known = counted(found, cut)
     events = []
     if len(cut.audit):
         events.append(_proposed(0, "audit", cut.audit))
-    if first:
-        wanted = [i for i in as_ids(cut.askable()) if i in first]
-        events.append(_proposed(len(events), "initial", wanted))
-    known = audit | first
+    if first := [i for i in as_ids(cut.askable()) if i in known]:
+        events.append(_proposed(len(events), "initial", first))
     for ask in list(events):
         for rank, image in enumerate(ask.body["ids"]):
             if image in known:
                 body = {"id": image, "class": known[image], "part": ask.body["part"], "rank": rank}
-                events.append(Event("answered", 0, body, who=f"import: {found.source}", uid=f"import-{image}"))
+                events.append(Event("answered", 0, body, who=f"import: {found.source}", uid=_uid(image)))
     campaign.commit(events)
+    if found.unknown:
+        few, many = ", ".join(found.unknown[:3]), len(found.unknown)
+        _log.warning("%s: %d of its names fit no image of the folder, such as %s", found.source, many, few)
     return len(known)
+
+
+def began_with(campaign: Campaign) -> int:
+    """Labels that were taken in at the start, whatever became of them since."""
+    with Ledger.view(campaign.folder.ledger) as ledger:
+        return sum(e.kind == "answered" and e.uid == _uid(e.body["id"]) for e in ledger.events())
+
+
+def _uid(image: ImageId) -> str:
+    return f"import-{image}"
 
 
 def _proposed(part: int, purpose: str, ids: "Array | Sequence[ImageId]") -> Event:
