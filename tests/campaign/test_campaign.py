@@ -374,7 +374,7 @@ kind = "person"
     words = ["export", str(tmp_path / "c"), "--labels", "label-studio", "--out", str(tmp_path / "ls.json")]
     assert CliRunner().invoke(app, words).exit_code == 0
     exported = choices(json.loads((tmp_path / "ls.json").read_text()))
-    assert exported == {one.file: one.name for one in labels_of(found)}
+    assert {one.files[0]: one.name for one in exported} == {one.file: one.name for one in labels_of(found)}
     first = next(iter(found.state.given()))
     with Campaign.open(tmp_path / "c") as campaign:
         campaign.accept({first: None}, shown={"reason": "undone"})

@@ -97,6 +97,8 @@ class Home:
         self.socket = socket.create_server(("127.0.0.1", 0))
         self.port = self.socket.getsockname()[1]
         self.base = f"http://127.0.0.1:{self.port}"
+        self.address = f"{self.base}/?token={self.token}"
+        self.truth = getattr(desk, "truth", {})
         self.showing = Showing(desk.photos, desk.campaign.dataset)
         self.app, self.door = build(desk, None, self.showing), Door(self.token, self.port)
         config = uvicorn.Config(guarded(self.app, self.door), log_level="critical", lifespan="off")

@@ -10,6 +10,7 @@ from versionspace.label import pacing
 from versionspace.label.desk import Desk
 from versionspace.label.leases import SECONDS
 from versionspace.label.records import Answer
+from versionspace.store.errors import StoreError
 from versionspace.store.events import Event
 from versionspace.store.record import read
 
@@ -279,6 +280,36 @@ def test_a_folder_that_is_skipped_to_its_end_ends(folder):
         assert desk.order() is None
         assert "no image has a label" in campaign.state.ended
         assert "no image has a label" in desk.next("tab", "", (), 1).finished
+
+
+def test_what_could_not_be_stored_was_not_asked(desk):
+    left, sql = desk.spread.left, desk.campaign._ledger._connection
+    sql.execute("PRAGMA max_page_count = 1")  # SQLite takes no page more than it has: the disk is full
+    failed = 0
+    for number in range(60):
+        try:
+            desk.next(f"tab-{number}", "", (), 5)
+        except StoreError as error:
+            failed += "room on the disk" in str(error)
+    assert failed > 40, "there was nothing left to ask for, or the disk was not full"
+    assert desk.order() is None
+    assert desk.state.ended == ""
+    sql.execute("PRAGMA max_page_count = 1000000")  # room again
+    asked = {i for ask in desk.state.asks if ask.purpose != "audit" for i in ask.ids}
+    assert desk.spread.left == left - len(asked) > 0
+    desk.now = SECONDS + 1
+    labelled(desk, desk.total, session="room")
+    assert desk.spent() == desk.total
+    assert desk.state.problems == []
+
+
+def test_choosing_unlike_images_changes_nothing_until_they_are_asked(desk):
+    first = desk.spread.farthest(6)
+    assert desk.spread.farthest(6) == first
+    assert list(desk.spread.farthest(3)) == list(first)[:3], "each is the farthest from all before it"
+    for image in first:
+        desk.spread.seen(image)
+    assert not set(desk.spread.farthest(6)) & set(first)
 
 
 def finished(desk):

@@ -22,9 +22,12 @@ from versionspace.label.tables import labels_csv
 _PAGE = resources.files("versionspace.label") / "page"
 _MEDIA = {"html": "text/html; charset=utf-8", "js": "text/javascript; charset=utf-8", "css": "text/css; charset=utf-8",
           "svg": "image/svg+xml"}  # fmt: skip
-FILES = ("style.css", "main.js", "outbox.js", "stage.js", "classes.js", "grid.js", "side.js", "dom.js", "icon.svg")
+FILES = ("style.css", "main.js", "keys.js", "outbox.js", "stage.js", "classes.js", "grid.js", "side.js", "dom.js",
+         "icon.svg")  # fmt: skip
 THUMB = 160
 _CLASSES = 1000
+LONGEST = 86400.0
+"""Seconds for one answer at most: a tab that was left open over a weekend has not been looked at all the time."""
 
 
 def _whole(text: str) -> str:
@@ -34,6 +37,10 @@ def _whole(text: str) -> str:
     return text
 
 
+def _within_a_day(seconds: float) -> float:
+    return min(max(0.0, seconds), LONGEST)
+
+
 _LINE = r"^[^\x00-\x1f\x7f]*$"
 _WORD = r"^[A-Za-z0-9_-]+$"
 Uid = Annotated[str, Field(min_length=8, max_length=64, pattern=_WORD)]
@@ -41,6 +48,9 @@ Id = Annotated[str, Field(min_length=1, max_length=64, pattern=_WORD)]
 Session = Annotated[str, Field(min_length=1, max_length=64, pattern=_WORD)]
 Who = Annotated[str, Field(max_length=40, pattern=_LINE), AfterValidator(_whole)]
 Name = Annotated[str, Field(min_length=1, max_length=60, pattern=_LINE), AfterValidator(_whole)]
+"""Of a class that is new."""
+Known = Annotated[str, Field(min_length=1), AfterValidator(_whole)]
+"""Of a class that is there: folders and configs name them as they like. Whether it is there is the desk's to say."""
 
 
 class Body(BaseModel):
@@ -55,9 +65,9 @@ class Given(Body):
     uid: Uid
     kind: Literal["class", "skip", "unsure", "bad", "undo"]
     image: Id
-    name: Name | None = None
+    name: Known | None = None
     of: Annotated[str, Field(max_length=80, pattern=r"^[A-Za-z0-9_-]*$")] = ""
-    seconds: Annotated[float, Field(ge=0, le=86400)] = 0.0
+    seconds: Annotated[float, AfterValidator(_within_a_day)] = 0.0
     when: Literal["hidden", "after", "before"] = "hidden"
     grid: bool = False
     again: bool = False
@@ -89,7 +99,7 @@ class WantGrid(Body):
     session: Session
     who: Who = ""
     side: Annotated[int, Field(ge=3, le=5)] = 3
-    name: Name | None = None
+    name: Known | None = None
 
 
 class NewClass(Body):

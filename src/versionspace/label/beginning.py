@@ -2,17 +2,18 @@
 
 import os
 from collections.abc import Sequence
+from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
 from versionspace.campaign.campaign import Campaign
-from versionspace.campaign.pictures import of_a_person
+from versionspace.campaign.pictures import cut, of_a_person
 from versionspace.config import Config, read_text
 from versionspace.config.reading import validated
 from versionspace.data import Dataset
 from versionspace.errors import InputError
-from versionspace.label.imports import Imported, imported, taken_in
+from versionspace.label.imports import Imported, began_with, counted, imported, taken_in
 from versionspace.query.entry import find
 from versionspace.store.folder import Folder, is_campaign
 
@@ -97,7 +98,7 @@ def label_folder(
     Args:
         photos: the folder; not needed to go on with a ``campaign``.
         classes: names to choose from; more can be added later.
-        budget: labels to give, 300 where nothing is said; a larger one later goes on after the end.
+        budget: labels to give, 300 where nothing is said, besides those there are; a larger one later goes on.
         net: "heads", "small", "conv2" …; by default "heads" where the backbone is installed, else "small".
         method: which images are asked for, one of ``versionspace methods``; by default "gvd-batch".
         labels: start from a labels.csv or an export of Label Studio (JSON).
@@ -140,8 +141,8 @@ def label_folder(
             _nothing_new("--labels", labels, folder)
         else:  # begun now, or killed before it had taken them in
             taken_in(opened, found or imported(opened.dataset, tuple(opened.state.classes), start))
-        if budget is not None and budget > opened.budget:
-            opened.reopen(budget)
+        if budget is not None and (total := budget + began_with(opened)) > opened.budget:
+            opened.reopen(total)
     except BaseException:
         opened.close()
         raise
@@ -207,6 +208,7 @@ def new(
 ) -> tuple[Config, Imported]:
     """The config of a new campaign, and the labels that it starts from."""
     chosen = find(method or METHOD).name
+    _storable(classes)
     dataset = of_a_person(str(photos), tuple(classes), progress=None)
     links = _leaving(photos, dataset.train.files or ())
     if links:
@@ -215,11 +217,18 @@ def new(
             fix="Copy the file into the folder, or pass the folder where it lies.",
         )  # fmt: skip
     found = imported(dataset, tuple(classes), labels)
-    config = suited(
-        photos, classes, dataset, budget=budget, net=net or default_net(), method=chosen,
-        before=len(found.names),
-    )  # fmt: skip
-    return config, found
+    suit = partial(suited, photos, classes, dataset, budget=budget, net=net or default_net(), method=chosen)
+    before = len(counted(found, cut(suit(), dataset)))
+    return suit(before=before), found
+
+
+def _storable(classes: Sequence[str]) -> None:
+    for name in classes:
+        if any(0xD800 <= ord(c) <= 0xDFFF for c in name):
+            raise InputError(
+                "--classes", expected="names in Unicode", got=repr(name),
+                fix="Type the name anew, and rename the class's folder where there is one: it is in another encoding.",
+            )  # fmt: skip
 
 
 def _leaving(photos: Path, files: Sequence[str]) -> list[str]:

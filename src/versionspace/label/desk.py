@@ -224,7 +224,7 @@ class Desk:
         return float((newest.get("audit") or {}).get("accuracy") or 0) >= TRUSTED
 
     def _diverse(self, count: int) -> list[ImageId]:
-        found = self.spread.take(count) if count > 0 else {}
+        found = self.spread.farthest(count) if count > 0 else {}
         if found:
             self._ask("cold start", np.array(list(found)), np.array(list(found.values())))
         return list(found)

@@ -31,21 +31,30 @@ class Spread:
         if row is None or not self._free[row]:
             return
         self._free[row] = False
-        away = self._squares - 2 * (self._features @ self._features[row]) + self._squares[row]
-        np.minimum(self._distance, away, out=self._distance)
+        self._nearer(self._distance, row)
 
-    def take(self, count: int) -> dict[ImageId, float]:
-        """So many, or what is left, each farthest from all before it; with its distance."""
+    def farthest(self, count: int) -> dict[ImageId, float]:
+        """So many, or what is left, each farthest from all before it; with its distance.
+
+        They stay free until they are `seen`: what could not be stored was not asked.
+        """
+        distance, free = self._distance.copy(), self._free.copy()
         out: dict[ImageId, float] = {}
         for _ in range(count):
-            rows = np.flatnonzero(self._free)
+            rows = np.flatnonzero(free)
             if not len(rows):
                 break
-            first = not np.isfinite(self._distance[rows[0]])
-            best = int(rows[np.argmax(self._ties[rows] if first else self._distance[rows])])
-            out[self.ids[best]] = 0.0 if first else float(np.sqrt(max(0.0, self._distance[best])))
-            self.seen(self.ids[best])
+            first = not np.isfinite(distance[rows[0]])
+            best = int(rows[np.argmax(self._ties[rows] if first else distance[rows])])
+            out[self.ids[best]] = 0.0 if first else float(np.sqrt(max(0.0, distance[best])))
+            free[best] = False
+            self._nearer(distance, best)
         return out
+
+    def _nearer(self, distance: Array, row: int) -> None:
+        """Takes the image of this row into account, in place."""
+        away = self._squares - 2 * (self._features @ self._features[row]) + self._squares[row]
+        np.minimum(distance, away, out=distance)
 
     @property
     def left(self) -> int:

@@ -1,5 +1,6 @@
 """The trainer's keeper: starts it, gives it orders, takes in its rounds, and starts it again when it dies."""
 
+import contextlib
 import json
 import os
 import queue
@@ -16,6 +17,7 @@ from versionspace.label.desk import Desk
 
 LOG = ".trainer.log"
 _LONGEST = 60.0
+_DOUBLINGS = 10
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,8 @@ class Supervisor:
         self.process: subprocess.Popen[str] | None = None
         self._now = Training()
         self._again = 0.0
+        self._rounds = 0
+        """That went well in this life of the trainer."""
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._keep, name="supervisor", daemon=True)
 
@@ -62,17 +66,21 @@ class Supervisor:
     def _keep(self) -> None:
         failures = 0
         while not self._closing.is_set():
-            rounds, why = self._watch()
+            self._rounds = 0
+            try:
+                why = self._watch()
+            except Exception as error:  # whatever it is: a thread that ended here would never train again
+                why = _reason(error)
             if self._closing.is_set():
                 return
-            failures = 1 if rounds else failures + 1
-            pause = min(_LONGEST, self.first_pause * 2 ** (failures - 1))
+            failures = 1 if self._rounds else failures + 1
+            pause = min(_LONGEST, self.first_pause * 2 ** min(failures - 1, _DOUBLINGS))
             self._again = time.monotonic() + pause
             self._now = Training("down", trouble=why)
             self._closing.wait(pause)
 
-    def _watch(self) -> tuple[int, str]:
-        """One life of a trainer: rounds that went well, and why it ended."""
+    def _watch(self) -> str:
+        """One life of a trainer; why it ended."""
         news: queue.Queue[str] = queue.Queue()
         log = self.desk.campaign.folder.path / LOG
         self._now = replace(self._now, stage="starting", share=0.0)
@@ -82,26 +90,26 @@ class Supervisor:
         assert process.stdin is not None
         assert process.stdout is not None
         listener = threading.Thread(target=_listen, args=(process.stdout, news, self.desk.changed), daemon=True)
-        listener.start()
-        rounds, why = 0, ""
         try:
-            rounds, why = self._serve(process, news)
+            listener.start()
+            why = self._serve(process, news)
         finally:
             _end(process)
-            listener.join(timeout=5)
+            if listener.ident is not None:
+                listener.join(timeout=5)
             process.stdout.close()
-        return rounds, why or _last_line(log) or f"it ended with code {process.returncode}"
+        return why or _last_line(log) or f"it ended with code {process.returncode}"
 
-    def _serve(self, process: "subprocess.Popen[str]", news: "queue.Queue[str]") -> tuple[int, str]:
-        rounds, why, began = 0, "", 0.0
+    def _serve(self, process: "subprocess.Popen[str]", news: "queue.Queue[str]") -> str:
+        why, began = "", 0.0
         ready = busy = False
         while not self._closing.is_set():
             self.desk.changed.wait(timeout=0.5)
             self.desk.changed.clear()
             while not news.empty():
                 line = news.get()
-                if not line:
-                    return rounds, why
+                if not line.endswith("\n"):  # its end, or it was killed in the midst of a line
+                    return why
                 found = json.loads(line)
                 match found["kind"]:
                     case "ready":
@@ -112,17 +120,15 @@ class Supervisor:
                     case "failed":
                         why = found["text"]
                     case "round":
-                        try:
-                            self._commit(found, time.monotonic() - began)
-                        except VersionspaceError as error:
-                            return rounds, str(error)
-                        rounds, busy = rounds + 1, False
+                        self._commit(found, time.monotonic() - began)
+                        busy = False
+                        self._rounds += 1
                         self._now = Training("idle")
             if ready and not busy and (size := self.desk.order()) is not None:
                 busy, began = True, time.monotonic()
                 if not _told(process, {"size": size}):
-                    return rounds, why
-        return rounds, why
+                    return why
+        return why
 
     def _commit(self, found: dict[str, Any], seconds: float) -> None:
         from versionspace.label.trainer import decode, unpacked
@@ -140,11 +146,14 @@ def _started(folder: Path, errors: IO[str]) -> "subprocess.Popen[str]":
 
 
 def _listen(lines: IO[str], news: "queue.Queue[str]", wake: threading.Event) -> None:
-    for line in lines:
-        news.put(line)
+    try:
+        with contextlib.suppress(OSError, ValueError):  # it was closed meanwhile, or said what is no text
+            for line in lines:
+                news.put(line)
+                wake.set()
+    finally:
+        news.put("")
         wake.set()
-    news.put("")
-    wake.set()
 
 
 def _told(process: "subprocess.Popen[str]", order: dict[str, Any]) -> bool:
@@ -168,6 +177,15 @@ def _end(process: "subprocess.Popen[str]") -> None:
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
+
+
+def _reason(error: Exception) -> str:
+    """In the words of the error, where it has any."""
+    if isinstance(error, VersionspaceError):
+        return str(error)
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror if error.filename is None else f"{error.filename}: {error.strerror}"
+    return f"{type(error).__name__}: {error}"
 
 
 def _last_line(log: Path) -> str:

@@ -2,6 +2,8 @@
 
 import { $, make } from "./dom.js";
 
+const MANY = 10;
+
 export const keyOf = (place) => (place < 9 ? String(place + 1) : place === 9 ? "0" : "");
 
 export class Classes {
@@ -19,7 +21,7 @@ export class Classes {
     const names = classes.map((one) => one.name);
     if (names.join("\n") !== this.names.join("\n")) {
       this.names = names;
-      $("finder").hidden = names.length <= 10;
+      $("finder").hidden = !this.many;
       $("classes").replaceChildren(...names.map((name, place) => this.button(name, place)));
       this.filter();
     }
@@ -27,6 +29,11 @@ export class Classes {
       const count = $("classes").children[place].querySelector(".count");
       if (count.textContent !== String(one.labels)) count.textContent = String(one.labels);
     }
+  }
+
+  // More than there are digits: then letters find a class.
+  get many() {
+    return this.names.length > MANY;
   }
 
   button(name, place) {
@@ -68,6 +75,7 @@ export class Classes {
   // A letter begins the search; what begins with the text comes before what contains it.
   open(letter = "") {
     const find = $("find");
+    if (!find.offsetParent) return; // after the end it is not there
     find.focus();
     find.value = letter;
     this.filter();

@@ -60,17 +60,24 @@ export class Grid {
     const made = make("button", { className: "cell", type: "button" }, picture,
       make("span", { className: "not", textContent: "not this", "aria-hidden": "true" }));
     picture.addEventListener("load", () => picture.classList.toggle("tiny", picture.naturalWidth < 160));
+    const mark = (out) => {
+      if (out) this.out.add(task.image);
+      else this.out.delete(task.image);
+      made.setAttribute("aria-pressed", String(out));
+    };
+    let broken = false;
     picture.addEventListener("error", () => {
       picture.alt = "cannot be shown";
-      this.out.add(task.image);
-      made.setAttribute("aria-pressed", "true");
+      broken = true;
+      mark(true);
     });
-    made.setAttribute("aria-pressed", "false");
+    mark(false);
     made.setAttribute("aria-label", `Image ${place + 1}: not ${this.name}`);
     made.addEventListener("click", () => {
-      if (!this.out.delete(task.image)) this.out.add(task.image);
-      made.setAttribute("aria-pressed", String(this.out.has(task.image)));
+      if (broken) say("This image cannot be shown here: it comes again, one by one.");
+      else mark(!this.out.has(task.image));
     });
+    task.seen = () => picture.complete && picture.naturalWidth > 0;
     return made;
   }
 
@@ -83,7 +90,14 @@ export class Grid {
   }
 
   async confirm() {
+    if (!this.tasks.length) return; // the next ones are on their way
     const fine = this.tasks.filter((task) => !this.out.has(task.image));
+    const unseen = fine.filter((task) => !task.seen()).length;
+    if (unseen) {
+      const which = unseen === 1 ? "An image is" : `${unseen} images are`;
+      say(`${which} still on the way: wait, or click what you do not want to wait for.`, { seconds: 4 });
+      return;
+    }
     const seconds = (performance.now() - this.shownAt) / 1000 / Math.max(1, this.tasks.length);
     for (const task of fine) this.answered(task, this.name, seconds);
     this.left(this.tasks.filter((task) => this.out.has(task.image)));

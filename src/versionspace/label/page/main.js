@@ -1,14 +1,17 @@
-// The page put together: who this is, what each key does, and the round trip with the server.
+// The page put together: who this is, what each answer does, and the round trip with the server.
 
 import { Classes } from "./classes.js";
 import { $, get, make, name, percent, post, say } from "./dom.js";
 import { Grid } from "./grid.js";
+import { Keys, showLetters } from "./keys.js";
 import { Outbox } from "./outbox.js";
 import { drawRail, drawStatus } from "./side.js";
 import { Stage } from "./stage.js";
 
 const address = new URL(location.href);
-const who = (address.searchParams.get("as") ?? "").replace(/[\u0000-\u001f\u007f]/g, "").slice(0, 40);
+// Whole characters: half of one would make the server refuse every answer.
+const who = [...(address.searchParams.get("as") ?? "").replace(/[\u0000-\u001f\u007f]/g, "")].slice(0, 40).join("");
+const DAY = 86400;
 address.searchParams.delete("token");
 history.replaceState(null, "", address);
 
@@ -44,7 +47,7 @@ function answer(kind, chosen = null) {
   const task = stage.current;
   if (!task || grid.open) return;
   if (task.broken && kind === "class") {
-    say("This image cannot be seen: X marks it as bad, Space skips it.");
+    say("This image cannot be seen: mark it as a bad image, or skip it.");
     return;
   }
   if (!task.broken && !task.picture.naturalWidth && kind === "class") {
@@ -64,7 +67,8 @@ function answer(kind, chosen = null) {
 }
 
 function send(task, kind, chosen, seconds, more = {}) {
-  const one = { uid: name(), kind, image: task.image, name: chosen, seconds, when: when.value, ...more };
+  const taken = Math.min(seconds, DAY); // a tab that was left open
+  const one = { uid: name(), kind, image: task.image, name: chosen, seconds: taken, when: when.value, ...more };
   outbox.add(one);
   return one;
 }
@@ -122,6 +126,7 @@ async function refresh() {
 
 function draw() {
   classes.update(state.classes);
+  showLetters(classes.many);
   drawStatus(state, { trouble: outbox?.trouble });
   showRail();
   finished();
@@ -180,32 +185,6 @@ function told(found) {
   told.later = setTimeout(refresh, 250);
 }
 
-function keys(event) {
-  document.body.classList.toggle("tabbed", event.key === "Tab");
-  if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
-  const field = event.target.matches("input, select, textarea");
-  if (field) return;
-  const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
-  if (key === "Enter" && grid.open) grid.confirm();
-  else if (grid.open && key.startsWith("Arrow")) grid.move(key);
-  else if (key === " " && event.target.matches("button")) return; // a button that Tab has reached
-  else if (event.repeat && key !== "Backspace") return;
-  else if (/^[0-9]$/.test(key)) classes.byKey(key);
-  else if (key === " ") answer("skip");
-  else if (key === "u") answer("unsure");
-  else if (key === "x") answer("bad");
-  else if (key === "Backspace") undo();
-  else if (key === "g") toggleGrid();
-  else if (key === "z") stage.zoom();
-  else if (key === "n") newClass();
-  else if (key === "p") toggleSide();
-  else if (key === "?") $("keys").showModal();
-  else if (classes.names.length > 10 && key === "/") classes.open();
-  else if (classes.names.length > 10 && /^\p{L}$/u.test(key)) classes.open(key);
-  else return;
-  event.preventDefault();
-}
-
 const toggleGrid = () => (grid.open ? grid.leave() : grid.enter());
 
 function toggleSide() {
@@ -244,7 +223,12 @@ function home() {
 }
 
 function wire() {
-  document.addEventListener("keydown", keys);
+  new Keys({
+    classes, grid,
+    letters: [["u", () => answer("unsure")], ["x", () => answer("bad")], ["g", toggleGrid], ["z", () => stage.zoom()],
+      ["n", newClass], ["p", toggleSide]],
+    others: [[" ", () => answer("skip")], ["Backspace", undo], ["?", () => $("keys").showModal()]],
+  });
   for (const made of document.querySelectorAll("[data-kind]")) {
     made.addEventListener("click", () => answer(made.dataset.kind));
   }

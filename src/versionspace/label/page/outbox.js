@@ -70,7 +70,7 @@ export class Outbox {
     try {
       found = await post("/api/answers", { session: this.session, who, answers });
     } catch (error) {
-      if (!(error instanceof Refusal) || error.status !== 422) throw error;
+      if (!(error instanceof Refusal) || ![413, 422].includes(error.status)) throw error;
       if (lines.length > 1) {
         for (const line of lines) await this.send(who, [line]);
         return;

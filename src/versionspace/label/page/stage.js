@@ -89,7 +89,7 @@ export class Stage {
       frame.replaceChildren(make("p", { className: "hint", textContent: this.finished ? "" : "One moment…" }));
     } else if (task.broken) {
       frame.replaceChildren(make("p", { className: "broken", textContent:
-        "This image cannot be shown: its file is damaged, changed or gone. X marks it as bad; labelling goes on." }));
+        "This image cannot be shown: its file is damaged, changed or gone. Mark it as a bad image; labelling goes on." }));
     } else {
       if (!task.picture) this.fetched(task);
       frame.replaceChildren(task.picture);

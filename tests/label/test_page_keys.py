@@ -1,0 +1,266 @@
+"""Keys in a real browser: none of them stores an answer that nobody gave, and none that was given is lost."""
+
+from contextlib import ExitStack
+
+import numpy as np
+import pytest
+
+from label.conftest import Folder, Home
+from label.test_page import Person
+from versionspace.campaign.campaign import Campaign
+from versionspace.label.desk import Desk
+from versionspace.label.records import Guesses
+
+pytestmark = pytest.mark.slow
+
+LOADED = "() => [...document.querySelectorAll('.cell img')].every(i => i.complete && i.naturalWidth)"
+MANY = ("ant", "bee", "cat", "dog", "eel", "fox", "hen", "ibex", "jay", "kite", "umbrella", "xylophone", "goose",
+        "zebra", "newt", "panda")  # fmt: skip
+
+
+@pytest.fixture
+def table(browser, tmp_path, monkeypatch):
+    """Opens the page of a new campaign on 200 images; a model that takes all of them for the first class is there."""
+    monkeypatch.setenv("VERSIONSPACE_CACHE", str(tmp_path / "cache"))
+    with ExitStack() as stack:
+
+        def opened(classes=("0", "1", "2"), query="", clock=False):
+            folder = Folder(tmp_path, 200, 10)
+            folder.classes = classes
+            desk = Desk(stack.enter_context(Campaign.open(folder.campaign(150))))
+            desk.truth, desk.photos = folder.truth, folder.photos
+            size = len(desk.pool)
+            votes = {"majority": np.zeros(size, np.int32), "agreement": np.full(size, 0.9, np.float32)}
+            desk.guesses = Guesses.of(1, classes, ids=desk.pool, **votes)
+            home = stack.enter_context(Home(desk))
+            context = browser.new_context(viewport={"width": 1280, "height": 800})
+            stack.callback(context.close)
+            page = context.new_page()
+            if clock:
+                page.clock.install()
+            person = Person(page, home, classes)
+            person.desk = desk
+            people.append(person)
+            return person.open(query)
+
+        people = []
+        yield opened
+        assert [error for person in people for error in person.errors] == []
+
+
+def fetched_ahead(page):
+    """Until the single images are there: whatever is asked for from now on is the grid's."""
+    page.wait_for_function(
+        "() => performance.getEntriesByType('resource').filter(e => /image/.test(e.name)).length >= 5"
+    )
+
+
+def grid(person):
+    """Opens it; all its images are on the screen."""
+    page = person.page
+    page.locator("#to-grid").click()
+    page.wait_for_selector("#grid:not([hidden]) .cell")
+    page.wait_for_function(LOADED)
+    return page.locator(".cell img").evaluate_all("all => all.map(i => i.src.split('/').pop())")
+
+
+def stored(person):
+    """Answers in the order they came: the class, or why there is none."""
+    person.settled()
+    return [given.name or given.reason for given in person.desk.history.given]
+
+
+def test_enter_on_another_button_does_what_that_button_does(table):
+    person = table()
+    page = person.page
+    grid(person)
+    page.locator("#grid-leave").focus()
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#grid", state="hidden")
+    assert stored(person) == []
+    grid(person)
+    page.locator("#to-keys").focus()
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#keys[open]")
+    page.keyboard.press("Escape")
+    page.locator(".class").nth(1).focus()
+    page.keyboard.press("Enter")
+    page.wait_for_function("() => document.querySelector('#toast').textContent.includes('none that may')")
+    assert stored(person) == []
+
+
+@pytest.mark.parametrize("place", [".cell:nth-child(4)", "#grid-confirm", "body"])
+def test_enter_on_a_cell_on_confirm_or_on_nothing_confirms_once(table, place):
+    person = table()
+    page = person.page
+    cells = grid(person)
+    page.evaluate("place => place === 'body' ? document.activeElement.blur() : document.querySelector(place).focus()",
+                  place)  # fmt: skip
+    page.keyboard.press("Enter")
+    page.wait_for_function("id => !document.querySelector('.cell img').src.endsWith(id)", arg=cells[0])
+    assert stored(person) == ["0"] * 9
+
+
+@pytest.mark.parametrize("place", [".cell", "#grid-confirm"])
+def test_a_held_enter_confirms_no_grid_that_nobody_has_seen(table, place):
+    person = table()
+    page = person.page
+    grid(person)
+    page.locator(place).first.focus()
+    for _ in range(30):
+        page.keyboard.down("Enter")
+        page.wait_for_timeout(33)
+    page.keyboard.up("Enter")
+    assert stored(person) == ["0"] * 9
+
+
+def test_a_held_enter_on_a_class_answers_one_image(table):
+    person = table()
+    page = person.page
+    page.locator(".class").nth(1).focus()
+    for _ in range(20):
+        page.keyboard.down("Enter")
+        page.wait_for_timeout(33)
+    page.keyboard.up("Enter")
+    assert stored(person) == ["1"]
+
+
+def test_a_grid_is_confirmed_only_when_all_of_it_is_on_the_screen(table):
+    person = table()
+    page, held = person.page, []
+    fetched_ahead(page)
+    page.route("**/image/*", lambda route: held.append(route) if len(held) < 2 else route.continue_())
+    page.locator("#to-grid").click()
+    page.wait_for_selector("#grid:not([hidden]) .cell")
+    page.wait_for_function("() => [...document.querySelectorAll('.cell img')].filter(i => i.naturalWidth).length === 7")
+    page.keyboard.press("Enter")
+    assert "2 images are still on the way" in page.locator("#toast").inner_text()
+    assert stored(person) == []
+    page.evaluate("() => [...document.querySelectorAll('.cell')].find(c => !c.firstChild.naturalWidth).click()")
+    page.keyboard.press("Enter")
+    assert "An image is still on the way" in page.locator("#toast").inner_text()
+    for route in held:
+        route.continue_()
+    page.wait_for_function(LOADED)
+    page.keyboard.press("Enter")
+    page.wait_for_function("() => document.querySelector('#toast').textContent.startsWith('8 ×')")
+    assert stored(person) == ["0"] * 8
+
+
+def test_an_image_that_the_grid_cannot_show_comes_one_by_one_and_has_no_label_before(table):
+    person = table()
+    page, cut = person.page, []
+    fetched_ahead(page)
+
+    def once(route):
+        if cut:
+            route.continue_()
+        else:
+            cut.append(route.request.url.rpartition("/")[2])
+            route.abort()
+
+    page.route("**/image/*", once)
+    page.locator("#to-grid").click()
+    page.wait_for_selector('.cell[aria-pressed="true"]')
+    page.wait_for_function("() => [...document.querySelectorAll('.cell img')].filter(i => i.naturalWidth).length === 8")
+    page.locator('.cell[aria-pressed="true"]').click()
+    assert "cannot be shown" in page.locator("#toast").inner_text()
+    page.keyboard.press("Enter")
+    page.wait_for_function("() => document.querySelector('#toast').textContent.startsWith('8 ×')")
+    assert stored(person) == ["0"] * 8
+    assert cut[0] not in person.desk.state.labels
+    page.locator("#grid-leave").click()
+    page.wait_for_function("id => document.querySelector('#frame img')?.src.endsWith(id)", arg=cut[0])
+
+
+@pytest.mark.parametrize("name", ["umbrella", "Xylophone", "goose", "zebra", "newt", "PANDA"])
+def test_typing_a_name_stores_that_class_and_nothing_else(table, name):
+    person = table(MANY)
+    page, first = person.page, person.image()
+    for letter in name:
+        page.keyboard.press(f"Shift+{letter}" if letter.isupper() else letter)
+    assert page.locator("#find").input_value() == name
+    assert stored(person) == []
+    assert page.locator("dialog[open]").count() == 0
+    page.keyboard.press("Enter")
+    page.wait_for_function("id => !document.querySelector('#frame img').src.endsWith(id)", arg=first)
+    assert stored(person) == [name.lower()]
+    person.seen()
+    page.keyboard.press("Backspace")
+    page.wait_for_function("id => document.querySelector('#frame img').src.endsWith(id)", arg=first)
+    person.settled()
+    assert person.desk.state.labels[first].name is None, "undo takes it back"
+
+
+def test_commands_come_after_a_full_stop_where_letters_type_names(table):
+    person = table(MANY)
+    page = person.page
+    assert page.locator('[data-kind="unsure"] kbd').inner_text() == ". U"
+    assert page.locator("#grid-leave kbd").text_content() == ". G"
+    for key in ("u", "Shift+X"):
+        image = person.image()
+        page.keyboard.press(".")
+        page.keyboard.press(key)
+        page.wait_for_function("id => !document.querySelector('#frame img').src.endsWith(id)", arg=image)
+        person.seen()
+    assert stored(person) == ["unsure", "bad image"]
+    page.keyboard.press(".")
+    page.keyboard.press("z")
+    page.wait_for_selector("#frame.zoomed")
+    page.keyboard.press(".")
+    page.keyboard.press("g")
+    page.wait_for_selector("#grid:not([hidden])")
+    page.keyboard.press(".")
+    page.keyboard.press("g")
+    page.wait_for_selector("#grid", state="hidden")
+    page.keyboard.press(".")
+    page.keyboard.press("n")
+    page.wait_for_selector("#adding[open]")
+    page.keyboard.press("Escape")
+    page.keyboard.press(".")
+    page.wait_for_timeout(2700)  # it is forgotten
+    page.keyboard.press("u")
+    assert page.locator("#find").input_value() == "u"
+    page.keyboard.press("Escape")
+    page.keyboard.press(".")
+    page.keyboard.press("z")
+    page.keyboard.press("x")  # it is for one letter
+    assert page.locator("#find").input_value() == "x"
+    page.keyboard.press("Escape")
+    assert stored(person) == ["unsure", "bad image"]
+
+
+def test_letters_are_commands_while_digits_reach_every_class_and_change_with_the_eleventh(table):
+    person = table(MANY[:10])
+    page, image = person.page, person.image()
+    assert page.locator('[data-kind="unsure"] kbd').inner_text() == "U"
+    page.keyboard.press("u")
+    page.wait_for_function("id => !document.querySelector('#frame img').src.endsWith(id)", arg=image)
+    person.seen()
+    page.keyboard.press("n")
+    page.keyboard.type("urchin")
+    page.keyboard.press("Enter")
+    page.wait_for_function("() => document.querySelector('[data-kind=unsure] kbd').textContent === '. U'")
+    page.keyboard.press("u")
+    assert page.locator("#find").input_value() == "u"
+    page.keyboard.press("Enter")
+    page.wait_for_function("() => document.querySelectorAll('#rail button').length === 2")
+    assert stored(person) == ["unsure", "urchin"]
+
+
+LONG = "Setophaga coronata (yellow-rumped warbler), adult male, breeding plumage"
+
+
+def test_a_class_with_a_long_name_or_a_tab_in_it_is_answered_after_a_weekend(table):
+    person = table((LONG, "with\ttab"), query="&as=" + "x" * 39 + "%F0%9F%98%80tail", clock=True)
+    page = person.page
+    for key in ("1", "2"):
+        image = person.image()
+        page.clock.fast_forward(72 * 3600 * 1000)
+        page.keyboard.press(key)
+        page.wait_for_function("id => !document.querySelector('#frame img').src.endsWith(id)", arg=image)
+        person.seen()
+    assert stored(person) == [LONG, "with\ttab"]
+    given = person.desk.history.given
+    assert [g.shown["seconds"] for g in given] == [86400, 86400]
+    assert {g.who for g in given} == {"x" * 39 + "\U0001f600"}
