@@ -14,6 +14,7 @@ import numpy as np
 from versionspace.campaign.pictures import opened
 from versionspace.data import Dataset
 from versionspace.data.errors import needed
+from versionspace.data.naming import shown
 from versionspace.errors import InputError
 from versionspace.store.folder import write, write_folder
 from versionspace.store.record import Record
@@ -102,7 +103,7 @@ def _table(found: list[Labelled]) -> str:
     table = csv.writer(out, lineterminator="\n")
     table.writerow(["id", "file", "class", "purpose", "round", "rank", "who"])
     for one in found:
-        row = [one.id, one.file, one.name or "", one.purpose, one.label.round, one.label.rank, one.label.who]
+        row = [one.id, shown(one.file), one.name or "", one.purpose, one.label.round, one.label.rank, one.label.who]
         table.writerow([safe_cell(cell) if isinstance(cell, str) else cell for cell in row])
     return out.getvalue()
 
@@ -110,7 +111,7 @@ def _table(found: list[Labelled]) -> str:
 def _lines(found: list[Labelled]) -> Iterator[str]:
     for one in found:
         line = {
-            "id": one.id, "file": one.file or None, "class": one.name, "purpose": one.purpose,
+            "id": one.id, "file": shown(one.file) or None, "class": one.name, "purpose": one.purpose,
             "round": one.label.round, "rank": one.label.rank, "who": one.label.who, **one.label.shown,
         }  # fmt: skip
         yield json.dumps(line, ensure_ascii=False)

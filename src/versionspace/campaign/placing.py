@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from versionspace.config import Config, differences, read_text, written
+from versionspace.data.naming import shown
 from versionspace.errors import InputError
 from versionspace.store.folder import Folder, write
 
@@ -18,4 +19,16 @@ def place(path: Path, config: Config) -> None:
                 fix="Choose another folder, or go on as it began: `versionspace resume`, or `label --campaign`.",
             )  # fmt: skip
         return
-    write(found.config, written(config).encode())
+    keep(found, config)
+
+
+def keep(found: Folder, config: Config) -> None:
+    """Writes campaign.toml."""
+    try:
+        content = written(config).encode()
+    except UnicodeEncodeError as error:
+        raise InputError(
+            shown(config.data.name), expected="a folder and classes whose names are UTF-8",
+            got=shown(error.object[error.start]), fix="Rename it; the images in it may have any names.",
+        ) from error  # fmt: skip
+    write(found.config, content)

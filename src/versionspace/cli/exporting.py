@@ -52,10 +52,11 @@ def export(
     record = read(found[0])
     if labels == "label-studio":
         from versionspace.campaign.exporting import labels_of
+        from versionspace.data.naming import shown
         from versionspace.label.studio import tasks
         from versionspace.store.folder import write
 
-        files = {one.id: one.file for one in labels_of(record) if one.file}
+        files = {one.id: shown(one.file) for one in labels_of(record) if one.file}
         if not files:
             raise InputError(
                 str(folder), expected="a campaign on a folder of images", got=f"one on {record.config.data.name}",

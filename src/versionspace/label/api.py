@@ -10,6 +10,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
+from versionspace.data.naming import shown
 from versionspace.errors import ExplainedError, InputError
 from versionspace.label import records
 from versionspace.label.desk import Desk
@@ -182,7 +183,7 @@ def build(desk: Desk, supervisor: Supervisor | None, showing: Showing) -> FastAP
     @app.exception_handler(ExplainedError)
     def explained(request: Request, error: ExplainedError) -> JSONResponse:
         code = 409 if isinstance(error, InputError) else 507
-        return JSONResponse({"detail": str(error)}, status_code=code)
+        return JSONResponse({"detail": shown(str(error))}, status_code=code)
 
     @app.get("/", include_in_schema=False)
     def page() -> Response:

@@ -1,6 +1,7 @@
 """The campaign behind the page: serves images, stores answers, takes in rounds. One lock, one writer of the ledger."""
 
 import hashlib
+import os
 import threading
 import time
 from collections import Counter
@@ -42,7 +43,7 @@ class Desk:
         for image in self.state.places:
             self.spread.seen(image)
         self.guesses = restored(campaign.folder, self.pool)
-        self.key = hashlib.sha256(str(campaign.folder.path.resolve()).encode()).hexdigest()[:16]
+        self.key = hashlib.sha256(os.fsencode(campaign.folder.path.resolve())).hexdigest()[:16]
         self.round_seconds: float | None = None
         self._spent = self.state.spent()
         self._names = Counter(self.state.given(TRAINED).values())

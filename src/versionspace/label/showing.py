@@ -13,6 +13,7 @@ import numpy as np
 from versionspace.data import Dataset
 from versionspace.data.errors import needed
 from versionspace.data.folder.pixels import MAX_BYTES, MAX_PIXELS, UnreadableError, decode, frame
+from versionspace.data.naming import shown
 from versionspace.store.record import as_ids
 from versionspace.store.replay import ImageId
 
@@ -66,7 +67,7 @@ class Showing:
         try:
             made = encoded(self._read(image, file), largest)
         except (UnreadableError, OSError) as error:
-            why = f"{file}: {error.strerror if isinstance(error, OSError) and error.strerror else error}"
+            why = f"{shown(file)}: {error.strerror if isinstance(error, OSError) and error.strerror else error}"
             self.trouble[image] = why
             raise NotShown(why) from error
         self.trouble.pop(image, None)

@@ -3,6 +3,7 @@
 from typing import Any
 
 from versionspace.campaign.advice import advice
+from versionspace.data.naming import shown
 from versionspace.label.desk import Desk
 from versionspace.label.history import Given
 from versionspace.label.showing import Showing
@@ -39,7 +40,7 @@ def status(desk: Desk, supervisor: Supervisor | None, showing: Showing, session:
             "people": desk.leases.working(),
             "training": {
                 "stage": training.stage, "share": training.share, "round": training.round,
-                "trouble": training.trouble, "retry": training.retry,
+                "trouble": shown(training.trouble), "retry": training.retry,
             },
             "light": {"colour": light.light, "sentence": light.sentence},
             "curves": [_point(r) for r in rounds],
@@ -68,4 +69,4 @@ def _troubles(desk: Desk, showing: Showing) -> list[str]:
     skipped = [f"{entry.file}: {entry.why}" for entry in report.skipped] if report else []
     found = skipped + list(showing.trouble.values())
     more = [f"and {len(found) - TROUBLES} more"] if len(found) > TROUBLES else []
-    return found[:TROUBLES] + more
+    return [shown(text) for text in found[:TROUBLES]] + more

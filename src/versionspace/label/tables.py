@@ -5,6 +5,7 @@ import io
 from collections.abc import Mapping
 
 from versionspace.campaign.exporting import safe_cell
+from versionspace.data.naming import shown
 from versionspace.store.replay import ImageId, State
 
 
@@ -18,6 +19,6 @@ def labels_csv(state: State, files: Mapping[ImageId, str]) -> str:
         if reason == "undone":
             continue
         ask, _ = state.places[image]
-        row = [files.get(image, ""), label.name or "", reason, ask.purpose, label.who, str(image)]
+        row = [shown(files.get(image, "")), label.name or "", reason, ask.purpose, label.who, str(image)]
         writer.writerow([safe_cell(cell) for cell in row])
     return out.getvalue()
