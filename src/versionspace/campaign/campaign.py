@@ -15,6 +15,7 @@ import numpy as np
 from versionspace import rng
 from versionspace.campaign.coldstart import diverse, simple_features
 from versionspace.campaign.learning import training_of
+from versionspace.campaign.missing import sentence
 from versionspace.campaign.pictures import Pictures, cut, opened, restored
 from versionspace.campaign.placing import place
 from versionspace.campaign.rounds import Rounds, Step, proposed, quiet
@@ -66,13 +67,16 @@ class Campaign:
     """
 
     def __init__(
-        self, folder: Folder, config: Config, ledger: Ledger, lock: Lock, dataset: Dataset, shared: Path | None,
-        threads: int | None, report: Callable[[Step], None],
+        self, folder: Folder, config: Config, ledger: Ledger, lock: Lock, dataset: Dataset, stored: Pictures | None,
+        shared: Path | None, threads: int | None, report: Callable[[Step], None],
     ) -> None:  # fmt: skip
         self.folder, self.config, self.dataset = folder, config, dataset
         self._ledger, self._lock = ledger, lock
         self.state = replay(ledger.events())
-        self.pictures = self._cut()
+        self.pictures = stored or self._cut()
+        self.state.gone = self.pictures.gone
+        if self.state.gone:
+            _log.warning("%s", sentence(self.state.gone, self.pictures.files, self.pictures.whole.total))
         self.rounds = Rounds(config, self.pictures, folder, shared=shared, threads=threads, report=report)
         self._features: np.ndarray[Any, Any] | None = None
 
@@ -111,8 +115,9 @@ class Campaign:
             try:
                 found.clean()
                 dataset = opened(config)
+                stored = _stored(found, config, dataset, ledger)
                 _begin(config, dataset, ledger, threads, accept_different)
-                return cls(found, config, ledger, lock, dataset, shared, threads, report)
+                return cls(found, config, ledger, lock, dataset, stored, shared, threads, report)
             except BaseException:
                 ledger.close()
                 raise
@@ -129,6 +134,7 @@ class Campaign:
             for ask in self.state.asks:
                 if self.state.is_open(ask):
                     return self._shown(ask)
+            self.close_round()  # no-one can answer for images that are gone
             self.commit(self._next())
             self.rounds.forget_weights(self.state)
         return None
@@ -158,7 +164,7 @@ class Campaign:
 
     def close_round(self) -> None:
         """Goes on without the answers that are missing from this round; they may still come later."""
-        if any(self.state.is_open(ask) for ask in self.state.asks if ask.purpose != "audit"):
+        if any(self.state.is_unfinished(ask) for ask in self.state.asks if ask.purpose != "audit"):
             self.commit([Event("closed", self.state.round)])
 
     def add_class(self, name: str) -> None:
@@ -237,12 +243,10 @@ class Campaign:
 
     def _cut(self) -> Pictures:
         """The images' roles: drawn and committed once, read from the folder ever after."""
-        if self.state.split is None:
-            found = Pictures(self.dataset, cut(self.config, self.dataset))
-            truth = found.truth("test")
-            arrays = found.cut.arrays() | ({} if truth is None else {"test_truth": truth})
-            counts = {name: len(ids) for name, ids in found.cut.arrays().items()}
-            self.commit([Event("split", 0, {"sha256": write_arrays(self.folder.split, arrays), "images": counts})])
+        found = Pictures(self.dataset, cut(self.config, self.dataset))
+        sha256 = write_arrays(self.folder.split, found.arrays())
+        counts = {name: len(ids) for name, ids in found.cut.arrays().items()}
+        self.commit([Event("split", 0, {"sha256": sha256, "images": counts})])
         return restored(self.dataset, read_arrays(self.folder.split))
 
     def _next(self) -> list[Event]:
@@ -346,6 +350,13 @@ def _begin(config: Config, dataset: Dataset, ledger: Ledger, threads: int | None
             fix="Install those, or go on with --accept-different: the numbers may then differ in their last bits.",
         )  # fmt: skip
     ledger.append([Event("resumed", environment=environment)])
+
+
+def _stored(folder: Folder, config: Config, dataset: Dataset, ledger: Ledger) -> Pictures | None:
+    """The images of a campaign that has begun; a folder that is not hers is refused before anything is written."""
+    if replay(ledger.events()).split is None:
+        return None
+    return restored(dataset, read_arrays(folder.split), partly=config.oracle.kind == "person")
 
 
 def _version(package: str) -> str:

@@ -5,7 +5,7 @@ import os
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -38,7 +38,8 @@ class Desk:
         self.history, self.leases, self.asked = History(), Leases(clock), Asked(campaign.state)
         with Ledger.view(campaign.folder.ledger) as ledger:
             self.history.take(ledger.events())
-        self.pool = as_ids(campaign.pictures.cut.pool)
+        self.history.leave_out(self.state.gone)
+        self.pool = as_ids(campaign.pictures.whole.pool)
         self.spread = Spread(campaign.pictures, campaign.config.seed)
         for image in self.state.places:
             self.spread.seen(image)
@@ -115,8 +116,8 @@ class Desk:
             guesses = self.guesses
             if guesses is None:
                 raise InputError("grid", expected="a trained model", got="none yet", fix="Label on: it comes soon.")
-            askable = np.zeros(len(self.pool), np.bool_)
-            rows = [guesses.rows[i] for i in self.spread.ids if i not in self.state.places]
+            askable, gone = np.zeros(len(self.pool), np.bool_), self.state.gone
+            rows = [guesses.rows[i] for i in self.spread.ids if i not in self.state.places and i not in gone]
             askable[rows] = True
             found = {c: guesses.likely(c, askable) for c in ([name] if name else self.state.classes)}
             best = max(found, key=lambda c: len(found[c]))
@@ -150,6 +151,17 @@ class Desk:
                 self.leases.answered(session, answer.image)
         self.changed.set()
         return out
+
+    def without(self, gone: Iterable[ImageId]) -> None:
+        """The trainer has looked at the folder anew: images that are gone are left out, those that are back are not."""
+        with self.lock:
+            if (found := frozenset(gone)) == self.state.gone:
+                return
+            self.state.gone = found
+            self._names = Counter(self.state.given(TRAINED).values())
+            self.history.leave_out(found)
+            self.spread.leave_out(found)
+            self.asked.begin_anew()
 
     def add_class(self, name: str) -> list[str]:
         """A class that nobody thought of; the classes after it."""
@@ -255,7 +267,7 @@ class Desk:
         ask, rank = self.state.places[answer.image]
         for changed, by in ((before.name if before else None, -1), (name, 1)):
             self._spent += by * (changed is not None)
-            if changed is not None and ask.purpose in TRAINED:
+            if changed is not None and ask.purpose in TRAINED and answer.image not in self.state.gone:
                 self._names[changed] += by
         body = {"id": answer.image, "class": name, "part": ask.part, "rank": rank, **shown}
         self.history.take([Event("answered", ask.round, body, who=who, uid=answer.uid, at=time.time())])

@@ -1,5 +1,7 @@
 """Images unlike those seen so far, one by one: k-centre on simple features, kept up as images are asked."""
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from versionspace import rng
@@ -33,6 +35,12 @@ class Spread:
         self._free[row] = False
         away = self._squares - 2 * (self._features @ self._features[row]) + self._squares[row]
         np.minimum(self._distance, away, out=self._distance)
+
+    def leave_out(self, images: Iterable[ImageId]) -> None:
+        """Images that are gone."""
+        for image in images:
+            if (row := self._rows.get(image)) is not None:
+                self._free[row] = False
 
     def take(self, count: int) -> dict[ImageId, float]:
         """So many, or what is left, each farthest from all before it; with its distance."""
