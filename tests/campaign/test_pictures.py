@@ -9,6 +9,7 @@ from versionspace import data
 from versionspace.campaign import Campaign
 from versionspace.campaign.pictures import Cut, cut, opened, restored, shape_of
 from versionspace.errors import InputError
+from versionspace.store import read
 
 
 @pytest.fixture(scope="module")
@@ -85,6 +86,23 @@ def test_a_campaign_with_known_labels_wants_every_image_and_names_the_file(photo
     with Campaign.open(tmp_path / "c") as campaign:
         campaign.run()
         assert campaign.state.ended == "budget"
+
+
+def test_a_folder_that_was_moved_is_the_same_and_another_is_not(photos, tmp_path):
+    wanted = config(f"data.name={photos}", *FOLDER)
+    with Campaign.create(tmp_path / "plain", wanted) as campaign:
+        campaign.run()
+    with Campaign.create(tmp_path / "c", wanted) as campaign:
+        campaign.accept(campaign.oracle().answer(campaign.propose().ids), who="simulated")
+    new = photos.rename(tmp_path / "elsewhere")
+    with Campaign.open(tmp_path / "c", images=new) as campaign:
+        campaign.run()
+    assert read(tmp_path / "c").config.data.name == str(new)
+    both = [[(r.asked, r.utilities, r.metrics) for r in read(tmp_path / n).rounds] for n in ("c", "plain")]
+    assert both[0] == both[1]
+    Campaign.create(tmp_path / "digits", config()).close()
+    with pytest.raises(InputError, match="none for a campaign on digits"):
+        Campaign.open(tmp_path / "digits", images=new)
 
 
 @pytest.mark.parametrize("form", [(), ("data.size=8",), ("data.size=12", "data.channels=1", "data.fit=pad")])

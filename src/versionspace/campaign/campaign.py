@@ -17,10 +17,10 @@ from versionspace.campaign.coldstart import diverse, simple_features
 from versionspace.campaign.learning import training_of
 from versionspace.campaign.missing import sentence
 from versionspace.campaign.pictures import Pictures, cut, opened, restored
-from versionspace.campaign.placing import place
+from versionspace.campaign.placing import keep, moved, place
 from versionspace.campaign.rounds import Rounds, Step, proposed, quiet
 from versionspace.config import Config, read_text
-from versionspace.data import Dataset
+from versionspace.data import DATASETS, Dataset
 from versionspace.ensemble.sizes import sizes
 from versionspace.errors import InputError
 from versionspace.oracle import Simulated
@@ -96,11 +96,13 @@ class Campaign:
         threads: int | None = None,
         report: Callable[[Step], None] = quiet,
         accept_different: bool = False,
+        images: Path | None = None,
     ) -> "Campaign":
         """Goes on with a campaign.
 
         ``shared``: where methods of a grid keep the first ensemble. ``accept_different`` goes on though other versions
-        of torch or numpy, which may give other bits, are installed than when it began.
+        of torch or numpy, which may give other bits, are installed than when it began; with a person nobody minds.
+        ``images``: where the folder of images lies now, if it was moved.
         """
         found = Folder(Path(folder))
         if not found.config.is_file():
@@ -114,9 +116,12 @@ class Campaign:
             ledger = Ledger.open(found.ledger)
             try:
                 found.clean()
+                before, config = config, config if images is None else moved(config, images)
                 dataset = opened(config)
                 stored = _stored(found, config, dataset, ledger)
                 _begin(config, dataset, ledger, threads, accept_different)
+                if config is not before:
+                    keep(found, config)
                 return cls(found, config, ledger, lock, dataset, stored, shared, threads, report)
             except BaseException:
                 ledger.close()
@@ -310,8 +315,11 @@ class Campaign:
 
 
 def _begin(config: Config, dataset: Dataset, ledger: Ledger, threads: int | None, accept_different: bool) -> None:
-    """Writes down what could move a bit before anything is trained; on resume, refuses what would."""
-    state = replay(ledger.events())
+    """Writes down what could move a bit before anything is trained; on resume, refuses what would.
+
+    With a person nothing is to be repeated to the bit: what is other than before is written down again.
+    """
+    state, person = replay(ledger.events()), config.oracle.kind == "person"
     table = sizes(config.ensemble.net)
     checks = dict(dataset.checksums) if dataset.report is None else {}
     body = {
@@ -323,7 +331,7 @@ def _begin(config: Config, dataset: Dataset, ledger: Ledger, threads: int | None
         "training": asdict(training_of(config, dataset.train.labels is not None)),
         "dataset": {"name": config.data.name, "sha256": hashlib.sha256(encoded(checks).encode()).hexdigest()},
     }
-    environment = {
+    environment: dict[str, Any] = {
         "versions": {name: _version(name) for name in ("versionspace", "torch", "numpy")},
         "python": platform.python_version(),
         "threads": threads or len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else threads,
@@ -334,22 +342,37 @@ def _begin(config: Config, dataset: Dataset, ledger: Ledger, threads: int | None
     if state.begun is None:
         ledger.append([Event("begun", 0, body, environment=environment)])
         return
-    if state.ended:
+    before = (state.newest if person else state.environment)["versions"]
+    versions = [(name, before.get(name, "none"), now) for name, now in environment["versions"].items()]
+    changed = [f"{name} {then} before, {now} now" for name, then, now in versions if then != now]
+    if state.ended and not (person and changed):
         return
-    for name in ("sizes", "training", "dataset", "net"):
-        if state.begun[name] != body[name]:
-            raise StoreError(
-                f"{config.data.name}: {name}", expected=f"{state.begun[name]}, as when the campaign began",
-                got=str(body[name]), fix="It would not end as it would have: go back to that version, or begin anew.",
-            )  # fmt: skip
-    before = state.environment["versions"]
-    changed = [f"{n} {before[n]} before, {v} now" for n, v in environment["versions"].items() if before[n] != v]  # type: ignore[union-attr]
-    if changed and not accept_different:
+    other = {name: body[name] for name in ("sizes", "training", "dataset", "net") if _differ(name, state.begun, body)}
+    for name in (n for n in other if not person or n in ("dataset", "net")):
+        raise StoreError(
+            f"{config.data.name}: {name}", expected=f"{state.begun[name]}, as when the campaign began",
+            got=str(body[name]), fix="It would not end as it would have: go back to that version, or begin anew.",
+        )  # fmt: skip
+    if changed and person:
+        _log.warning("%s. Labels are as they were; models may differ in their last bits.", "; ".join(changed))
+    elif changed and not accept_different:
         raise StoreError(
             "versions", expected="those that the campaign began with", got="; ".join(changed),
             fix="Install those, or go on with --accept-different: the numbers may then differ in their last bits.",
         )  # fmt: skip
-    ledger.append([Event("resumed", environment=environment)])
+    ledger.append([Event("resumed", environment=environment | other | _moved(state.begun, config))])
+
+
+def _differ(name: str, begun: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
+    """Of a folder only the images count, which are compared one by one, and not where it lies."""
+    if name == "dataset" and now["dataset"]["name"] not in DATASETS:
+        return bool(begun["dataset"]["sha256"] != now["dataset"]["sha256"])
+    return bool(begun[name] != now[name])
+
+
+def _moved(begun: Mapping[str, Any], config: Config) -> dict[str, str]:
+    name = config.data.name
+    return {} if begun["dataset"]["name"] == name else {"images": name}
 
 
 def _stored(folder: Folder, config: Config, dataset: Dataset, ledger: Ledger) -> Pictures | None:

@@ -1,8 +1,10 @@
 """A campaign's folder, made before anything heavy is imported."""
 
+import os
 from pathlib import Path
 
 from versionspace.config import Config, differences, read_text, written
+from versionspace.data.catalogue import DATASETS
 from versionspace.data.naming import shown
 from versionspace.errors import InputError
 from versionspace.store.folder import Folder, write
@@ -20,6 +22,19 @@ def place(path: Path, config: Config) -> None:
             )  # fmt: skip
         return
     keep(found, config)
+
+
+def moved(config: Config, images: Path) -> Config:
+    """A config whose folder of images lies elsewhere now; the same one where that is only another way to name it."""
+    if config.data.name in DATASETS:
+        raise InputError(
+            "images", expected=f"none for a campaign on {config.data.name}", got=shown(images), fix="Leave it out."
+        )
+    before = Path(config.data.name).expanduser()
+    now = Path(os.path.abspath(images.expanduser()))  # noqa: PTH100 — a link stays the link that was typed
+    if now == before or (now.exists() and before.exists() and now.samefile(before)):
+        return config
+    return config.model_copy(update={"data": config.data.model_copy(update={"name": str(now)})})
 
 
 def keep(found: Folder, config: Config) -> None:

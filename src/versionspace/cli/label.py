@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def label(
     photos: Annotated[
-        Path | None, typer.Argument(metavar="PHOTOS", help="A folder of images; not needed to go on.")
+        Path | None, typer.Argument(metavar="PHOTOS", help="A folder of images; to go on, only if it was moved.")
     ] = None,
     classes: Annotated[
         str | None, typer.Option(help="Names between commas, e.g. cat,dog,other.", show_default=False)

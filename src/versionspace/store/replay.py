@@ -46,6 +46,8 @@ class State:
     begun: Mapping[str, Any] | None = None
     environment: Mapping[str, Any] = field(default_factory=dict)
     """Of the process that began it."""
+    newest: Mapping[str, Any] = field(default_factory=dict)
+    """Of the process that had it last."""
     split: Mapping[str, Any] | None = None
     classes: list[str] = field(default_factory=list)
     asks: list[Ask] = field(default_factory=list)
@@ -121,7 +123,7 @@ def replay(events: Iterable[Event], state: State | None = None) -> State:
 def _begun(state: State, event: Event) -> None:
     if state.begun is not None:
         state.problems.append(f"event {event.number}: begun twice")
-    state.begun, state.environment = event.body, event.environment
+    state.begun, state.environment, state.newest = event.body, event.environment, event.environment
     state.classes = list(event.body["classes"])
 
 
@@ -179,7 +181,7 @@ def _reopened(state: State, event: Event) -> None:
 
 
 def _resumed(state: State, event: Event) -> None:
-    """Changes nothing."""
+    state.newest = event.environment
 
 
 def _unknown(state: State, event: Event) -> None:
