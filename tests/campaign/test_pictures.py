@@ -2,11 +2,14 @@
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from campaign.tiny import config
 from versionspace import data
-from versionspace.campaign.pictures import Cut, cut, restored
+from versionspace.campaign import Campaign
+from versionspace.campaign.pictures import Cut, cut, opened, restored, shape_of
 from versionspace.errors import InputError
+from versionspace.store import read
 
 
 @pytest.fixture(scope="module")
@@ -44,8 +47,66 @@ def test_without_an_audit_the_first_labels_are_the_papers_split(digits):
     assert len(found.reference) == len(found.audit) == 0
 
 
-def test_images_that_are_gone_are_named(digits):
+@pytest.mark.parametrize("name", ["pool", "test"])
+def test_images_that_are_gone_are_named(digits, name):
     arrays = cut(config(), digits).arrays()
-    arrays["pool"] = np.append(arrays["pool"], 99_999)
-    with pytest.raises(InputError, match="1 missing, such as 99999"):
+    arrays[name] = np.append(arrays[name], 99_999)
+    with pytest.raises(InputError, match="all 251 images of the campaign, got 1 missing: 99999"):
         restored(digits, arrays)
+
+
+@pytest.fixture
+def photos(tmp_path, monkeypatch):
+    """60 digits in folders of their classes, for a campaign with known labels."""
+    monkeypatch.setenv("VERSIONSPACE_CACHE", str(tmp_path / "cache"))
+    part = data.load("digits").train
+    for i in range(60):
+        place = tmp_path / "photos" / str(part.labels[i])
+        place.mkdir(parents=True, exist_ok=True)
+        Image.fromarray(part.images[i, ..., 0]).save(place / f"{i}.png")
+    return tmp_path / "photos"
+
+
+FOLDER = ("data.pool=30", "data.validation=10", "data.test=10", "data.initial=10", "data.size=8", "data.channels=1",
+          "data.balanced=false", "budget.total=15")  # fmt: skip
+
+
+def test_a_campaign_with_known_labels_wants_every_image_and_names_the_file(photos, tmp_path):
+    with Campaign.create(tmp_path / "c", config(f"data.name={photos}", *FOLDER)) as campaign:
+        campaign.propose()
+        found = campaign.pictures
+        assert found.files[found.cut.test[0]] in campaign.dataset.train.files
+    for image in (found.cut.pool[0], found.cut.test[0]):
+        file = photos / found.files[image]
+        content = file.read_bytes()
+        file.unlink()
+        with pytest.raises(InputError, match=f"all 50 images of the campaign, got 1 missing: {found.files[image]}"):
+            Campaign.open(tmp_path / "c")
+        file.write_bytes(content)
+    with Campaign.open(tmp_path / "c") as campaign:
+        campaign.run()
+        assert campaign.state.ended == "budget"
+
+
+def test_a_folder_that_was_moved_is_the_same_and_another_is_not(photos, tmp_path):
+    wanted = config(f"data.name={photos}", *FOLDER)
+    with Campaign.create(tmp_path / "plain", wanted) as campaign:
+        campaign.run()
+    with Campaign.create(tmp_path / "c", wanted) as campaign:
+        campaign.accept(campaign.oracle().answer(campaign.propose().ids), who="simulated")
+    new = photos.rename(tmp_path / "elsewhere")
+    with Campaign.open(tmp_path / "c", images=new) as campaign:
+        campaign.run()
+    assert read(tmp_path / "c").config.data.name == str(new)
+    both = [[(r.asked, r.utilities, r.metrics) for r in read(tmp_path / n).rounds] for n in ("c", "plain")]
+    assert both[0] == both[1]
+    Campaign.create(tmp_path / "digits", config()).close()
+    with pytest.raises(InputError, match="none for a campaign on digits"):
+        Campaign.open(tmp_path / "digits", images=new)
+
+
+@pytest.mark.parametrize("form", [(), ("data.size=8",), ("data.size=12", "data.channels=1", "data.fit=pad")])
+def test_the_form_of_images_is_known_without_them(photos, form):
+    wanted = config(f"data.name={photos}", *form)
+    assert shape_of(wanted) == opened(wanted).train.images.shape[1:]
+    assert shape_of(config()) == (8, 8, 1)

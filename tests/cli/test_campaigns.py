@@ -2,6 +2,7 @@
 
 import csv
 import json
+import os
 import re
 import shlex
 import subprocess
@@ -128,6 +129,10 @@ def test_an_exported_model_classifies_new_images(grid, tmp_path):
     done = versionspace("predict", tmp_path / "model", tmp_path / "new", "--out", tmp_path / "p.csv", code=1)
     assert "00.png" in done.stderr
     assert len((tmp_path / "p.csv").read_text().splitlines()) == 20
+    if sys.platform == "linux":  # elsewhere all file names are text
+        (tmp_path / "new" / "01.png").rename(tmp_path / "new" / os.fsdecode(b"caf\xe9.png"))
+        versionspace("predict", tmp_path / "model", tmp_path / "new", "--out", tmp_path / "q.csv", code=1)
+        assert r"caf\xe9.png" in (tmp_path / "q.csv").read_text(encoding="utf-8")
     assert "nothing there" in versionspace("predict", tmp_path / "model", tmp_path / "nowhere", code=2).stderr
     assert "export" in versionspace("predict", tmp_path, tmp_path / "new", code=2).stderr
 

@@ -5,6 +5,7 @@ import signal
 import threading
 import time
 from collections import Counter
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -112,6 +113,37 @@ def test_the_trainer_is_killed_and_labelling_goes_on(folder):
         assert client.next()["tasks"], "labelling goes on without any trainer"
         hidden.rename(split)
         until(lambda: client.status()["training"]["stage"] == "idle", 30)
+        client.close()
+
+
+def test_a_trainer_that_is_started_again_goes_on_without_an_image_that_is_gone(folder):
+    def label(count):
+        for _ in range(count):
+            image = client.next()["tasks"][0]["image"]
+            client.answer(image, server.truth[image])
+        return image
+
+    def killed(images):
+        """The trainer dies; the next one has looked at the folder and trained a round on what is there."""
+        old = trainer_of(server)
+        os.kill(old, signal.SIGKILL)
+        until(lambda: [pid for pid in children(server.process.pid) if pid != old], 20)
+        label(12)
+        until(lambda: read(server.folder).measured()[-1].metrics["sets"]["pool"]["images"] == images)
+        return client.status()["troubles"]
+
+    with Server(folder.campaign(100)) as server:
+        server.truth = folder.truth
+        client = Client(server)
+        image = label(12)
+        until(lambda: client.status()["round"] >= 1)
+        file = next(f for f in folder.photos.iterdir() if sha256(f.read_bytes()).hexdigest() == image)
+        content = file.read_bytes()
+        file.unlink()
+        assert [text.partition(",")[0] for text in killed(119)] == [f"{file.name}: gone"]
+        file.write_bytes(content)
+        assert killed(120) == []
+        assert read(server.folder).state.problems == []
         client.close()
 
 

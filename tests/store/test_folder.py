@@ -1,5 +1,6 @@
 """Files that appear whole or not at all; full disks, read-only folders, copies."""
 
+import importlib
 import os
 import shutil
 import subprocess
@@ -117,6 +118,100 @@ def test_a_backup_of_a_live_campaign_is_whole_and_goes_on_alike(tmp_path):
     with Campaign.open(tmp_path / "copy") as campaign:
         campaign.run()
     assert read(tmp_path / "copy").rounds[-1].metrics == read(tmp_path / "live").rounds[-1].metrics
+
+
+class Person:
+    """A campaign of digits that a person labels, three rounds old: each round lets the weights before it go."""
+
+    def __init__(self, campaign):
+        self.campaign, self.path = campaign, campaign.folder.path
+        while self.round < 3:
+            self.answer()
+
+    @property
+    def round(self):
+        return max(self.campaign.state.metrics, default=0)
+
+    def answer(self):
+        self.campaign.accept(dict.fromkeys(self.campaign.propose().ids, "3"))
+
+    def go_on(self):
+        """Until one more round is committed."""
+        before = self.round
+        while self.round == before:
+            self.answer()
+
+
+@pytest.fixture
+def person(tmp_path):
+    changes = ("oracle.kind=person", "cold_start.cap=4", "query.size=3", "budget.total=60", "training.epochs=1")
+    with Campaign.create(tmp_path / "live", config(*changes)) as campaign:
+        yield Person(campaign)
+
+
+def once(real, before=lambda: None, after=lambda: None, when=lambda *_: True):
+    """A function that does something more, the first time that it is called so."""
+    done = []
+
+    def made(*given, **named):
+        first = not done and when(*given)
+        done.extend([1] * first)
+        if first:
+            before()
+        found = real(*given, **named)
+        if first:
+            after()
+        return found
+
+    return made
+
+
+def test_a_round_that_ends_during_a_backup_leaves_it_whole(person, tmp_path, monkeypatch):
+    module = importlib.import_module("versionspace.store.ledger")
+    monkeypatch.setattr(module.Ledger, "copy_to", once(module.Ledger.copy_to, after=person.go_on))
+    backup(person.path, tmp_path / "copy")
+    assert person.round == 4
+    assert verify(tmp_path / "copy") == {tmp_path / "copy": []}
+    assert max(read(tmp_path / "copy").state.metrics) == 4
+
+
+def test_weights_that_go_while_they_are_copied_are_no_error(person, tmp_path, monkeypatch):
+    copying = once(shutil.copy2, before=person.go_on, when=lambda source, _: "round-0003" in str(source.parent))
+    monkeypatch.setattr(shutil, "copy2", copying)
+    backup(person.path, tmp_path / "copy")
+    assert person.round == 4
+    assert verify(tmp_path / "copy") == {tmp_path / "copy": []}
+
+
+def test_a_backup_that_rounds_outrun_is_given_up_with_a_sentence(person, tmp_path, monkeypatch):
+    module = importlib.import_module("versionspace.store.ledger")
+    real = module.Ledger.copy_to
+    monkeypatch.setattr(module.Ledger, "copy_to", lambda *given: (real(*given), person.go_on()))
+    with pytest.raises(StoreError, match="a new round in each of 5 tries"):
+        backup(person.path, tmp_path / "copy")
+    assert [p.name for p in tmp_path.iterdir()] == ["live"]
+
+
+def test_a_round_that_ends_while_it_is_verified_is_no_damage(person, monkeypatch):
+    module = importlib.import_module("versionspace.store.verify")
+    monkeypatch.setattr(module, "replay", once(module.replay, after=person.go_on))
+    assert verify(person.path) == {person.path: []}
+    assert person.round == 4
+    shutil.rmtree(person.campaign.folder.weights(4))
+    monkeypatch.setattr(module, "replay", once(module.replay, after=lambda: person.campaign.add_class("ten")))
+    assert "weights.safetensors is missing in round-0004" in verify(person.path)[person.path]
+
+
+def test_an_answer_that_comes_while_the_ledger_is_verified_is_no_damage(person, monkeypatch):
+    module = importlib.import_module("versionspace.store.ledger")
+    monkeypatch.setattr(module.Ledger, "events", once(module.Ledger.events, before=person.answer))
+    assert verify(person.path) == {person.path: []}
+
+
+def test_what_a_folder_has_lost_does_not_keep_the_rest_from_being_copied(copied, tmp_path):
+    (Folder(copied).weights(4) / "weights.safetensors").unlink()
+    backup(copied, tmp_path / "other")
+    assert verify(tmp_path / "other")[tmp_path / "other"] == ["weights.safetensors is missing in round-0004"]
 
 
 def test_a_backup_never_writes_over_anything(finished, tmp_path):

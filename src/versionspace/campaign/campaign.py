@@ -15,11 +15,12 @@ import numpy as np
 from versionspace import rng
 from versionspace.campaign.coldstart import diverse, simple_features
 from versionspace.campaign.learning import training_of
+from versionspace.campaign.missing import sentence
 from versionspace.campaign.pictures import Pictures, cut, opened, restored
-from versionspace.campaign.placing import place
+from versionspace.campaign.placing import keep, moved, place
 from versionspace.campaign.rounds import Rounds, Step, proposed, quiet
 from versionspace.config import Config, read_text
-from versionspace.data import Dataset
+from versionspace.data import DATASETS, Dataset
 from versionspace.ensemble.sizes import sizes
 from versionspace.errors import InputError
 from versionspace.oracle import Simulated
@@ -66,13 +67,16 @@ class Campaign:
     """
 
     def __init__(
-        self, folder: Folder, config: Config, ledger: Ledger, lock: Lock, dataset: Dataset, shared: Path | None,
-        threads: int | None, report: Callable[[Step], None],
+        self, folder: Folder, config: Config, ledger: Ledger, lock: Lock, dataset: Dataset, stored: Pictures | None,
+        shared: Path | None, threads: int | None, report: Callable[[Step], None],
     ) -> None:  # fmt: skip
         self.folder, self.config, self.dataset = folder, config, dataset
         self._ledger, self._lock = ledger, lock
         self.state = replay(ledger.events())
-        self.pictures = self._cut()
+        self.pictures = stored or self._cut()
+        self.state.gone = self.pictures.gone
+        if self.state.gone:
+            _log.warning("%s", sentence(self.state.gone, self.pictures.files, self.pictures.whole.total))
         self.rounds = Rounds(config, self.pictures, folder, shared=shared, threads=threads, report=report)
         self._features: np.ndarray[Any, Any] | None = None
 
@@ -92,11 +96,13 @@ class Campaign:
         threads: int | None = None,
         report: Callable[[Step], None] = quiet,
         accept_different: bool = False,
+        images: Path | None = None,
     ) -> "Campaign":
         """Goes on with a campaign.
 
         ``shared``: where methods of a grid keep the first ensemble. ``accept_different`` goes on though other versions
-        of torch or numpy, which may give other bits, are installed than when it began.
+        of torch or numpy, which may give other bits, are installed than when it began; with a person nobody minds.
+        ``images``: where the folder of images lies now, if it was moved.
         """
         found = Folder(Path(folder))
         if not found.config.is_file():
@@ -110,9 +116,13 @@ class Campaign:
             ledger = Ledger.open(found.ledger)
             try:
                 found.clean()
+                before, config = config, config if images is None else moved(config, images)
                 dataset = opened(config)
+                stored = _stored(found, config, dataset, ledger)
                 _begin(config, dataset, ledger, threads, accept_different)
-                return cls(found, config, ledger, lock, dataset, shared, threads, report)
+                if config is not before:
+                    keep(found, config)
+                return cls(found, config, ledger, lock, dataset, stored, shared, threads, report)
             except BaseException:
                 ledger.close()
                 raise
@@ -129,6 +139,7 @@ class Campaign:
             for ask in self.state.asks:
                 if self.state.is_open(ask):
                     return self._shown(ask)
+            self.close_round()  # no-one can answer for images that are gone
             self.commit(self._next())
             self.rounds.forget_weights(self.state)
         return None
@@ -158,7 +169,7 @@ class Campaign:
 
     def close_round(self) -> None:
         """Goes on without the answers that are missing from this round; they may still come later."""
-        if any(self.state.is_open(ask) for ask in self.state.asks if ask.purpose != "audit"):
+        if any(self.state.is_unfinished(ask) for ask in self.state.asks if ask.purpose != "audit"):
             self.commit([Event("closed", self.state.round)])
 
     def add_class(self, name: str) -> None:
@@ -237,12 +248,10 @@ class Campaign:
 
     def _cut(self) -> Pictures:
         """The images' roles: drawn and committed once, read from the folder ever after."""
-        if self.state.split is None:
-            found = Pictures(self.dataset, cut(self.config, self.dataset))
-            truth = found.truth("test")
-            arrays = found.cut.arrays() | ({} if truth is None else {"test_truth": truth})
-            counts = {name: len(ids) for name, ids in found.cut.arrays().items()}
-            self.commit([Event("split", 0, {"sha256": write_arrays(self.folder.split, arrays), "images": counts})])
+        found = Pictures(self.dataset, cut(self.config, self.dataset))
+        sha256 = write_arrays(self.folder.split, found.arrays())
+        counts = {name: len(ids) for name, ids in found.cut.arrays().items()}
+        self.commit([Event("split", 0, {"sha256": sha256, "images": counts})])
         return restored(self.dataset, read_arrays(self.folder.split))
 
     def _next(self) -> list[Event]:
@@ -306,8 +315,11 @@ class Campaign:
 
 
 def _begin(config: Config, dataset: Dataset, ledger: Ledger, threads: int | None, accept_different: bool) -> None:
-    """Writes down what could move a bit before anything is trained; on resume, refuses what would."""
-    state = replay(ledger.events())
+    """Writes down what could move a bit before anything is trained; on resume, refuses what would.
+
+    With a person nothing is to be repeated to the bit: what is other than before is written down again.
+    """
+    state, person = replay(ledger.events()), config.oracle.kind == "person"
     table = sizes(config.ensemble.net)
     checks = dict(dataset.checksums) if dataset.report is None else {}
     body = {
@@ -319,7 +331,7 @@ def _begin(config: Config, dataset: Dataset, ledger: Ledger, threads: int | None
         "training": asdict(training_of(config, dataset.train.labels is not None)),
         "dataset": {"name": config.data.name, "sha256": hashlib.sha256(encoded(checks).encode()).hexdigest()},
     }
-    environment = {
+    environment: dict[str, Any] = {
         "versions": {name: _version(name) for name in ("versionspace", "torch", "numpy")},
         "python": platform.python_version(),
         "threads": threads or len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else threads,
@@ -330,22 +342,44 @@ def _begin(config: Config, dataset: Dataset, ledger: Ledger, threads: int | None
     if state.begun is None:
         ledger.append([Event("begun", 0, body, environment=environment)])
         return
-    if state.ended:
+    before = (state.newest if person else state.environment)["versions"]
+    versions = [(name, before.get(name, "none"), now) for name, now in environment["versions"].items()]
+    changed = [f"{name} {then} before, {now} now" for name, then, now in versions if then != now]
+    if state.ended and not (person and changed):
         return
-    for name in ("sizes", "training", "dataset", "net"):
-        if state.begun[name] != body[name]:
-            raise StoreError(
-                f"{config.data.name}: {name}", expected=f"{state.begun[name]}, as when the campaign began",
-                got=str(body[name]), fix="It would not end as it would have: go back to that version, or begin anew.",
-            )  # fmt: skip
-    before = state.environment["versions"]
-    changed = [f"{n} {before[n]} before, {v} now" for n, v in environment["versions"].items() if before[n] != v]  # type: ignore[union-attr]
-    if changed and not accept_different:
+    other = {name: body[name] for name in ("sizes", "training", "dataset", "net") if _differ(name, state.begun, body)}
+    for name in (n for n in other if not person or n in ("dataset", "net")):
+        raise StoreError(
+            f"{config.data.name}: {name}", expected=f"{state.begun[name]}, as when the campaign began",
+            got=str(body[name]), fix="It would not end as it would have: go back to that version, or begin anew.",
+        )  # fmt: skip
+    if changed and person:
+        _log.warning("%s. Labels are as they were; models may differ in their last bits.", "; ".join(changed))
+    elif changed and not accept_different:
         raise StoreError(
             "versions", expected="those that the campaign began with", got="; ".join(changed),
             fix="Install those, or go on with --accept-different: the numbers may then differ in their last bits.",
         )  # fmt: skip
-    ledger.append([Event("resumed", environment=environment)])
+    ledger.append([Event("resumed", environment=environment | other | _moved(state.begun, config))])
+
+
+def _differ(name: str, begun: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
+    """Of a folder only the images count, which are compared one by one, and not where it lies."""
+    if name == "dataset" and now["dataset"]["name"] not in DATASETS:
+        return bool(begun["dataset"]["sha256"] != now["dataset"]["sha256"])
+    return bool(begun[name] != now[name])
+
+
+def _moved(begun: Mapping[str, Any], config: Config) -> dict[str, str]:
+    name = config.data.name
+    return {} if begun["dataset"]["name"] == name else {"images": name}
+
+
+def _stored(folder: Folder, config: Config, dataset: Dataset, ledger: Ledger) -> Pictures | None:
+    """The images of a campaign that has begun; a folder that is not hers is refused before anything is written."""
+    if replay(ledger.events()).split is None:
+        return None
+    return restored(dataset, read_arrays(folder.split), partly=config.oracle.kind == "person")
 
 
 def _version(package: str) -> str:

@@ -5,22 +5,25 @@ import io
 import json
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from versionspace.campaign.pictures import opened
+from versionspace.campaign.missing import listed, named_now
+from versionspace.campaign.pictures import opened, shape_of
 from versionspace.data import Dataset
 from versionspace.data.errors import needed
-from versionspace.errors import InputError
+from versionspace.data.naming import shown
+from versionspace.errors import InputError, VersionspaceError
 from versionspace.store.folder import write, write_folder
-from versionspace.store.record import Record
+from versionspace.store.record import Record, as_ids
 from versionspace.store.replay import ImageId, Label
 from versionspace.types import Array
 
 LABELS = ("csv", "jsonl", "imagefolder")
+YES = "yes"
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 """A spreadsheet takes a cell that begins so for a formula."""
 
@@ -36,20 +39,43 @@ class Labelled:
     purpose: str
     file: str
     """For a folder of images: its path there."""
+    missing: bool = False
+    """The file is gone, or not what was labelled: then ``file`` is where it lay."""
 
 
 def labels_of(record: Record) -> list[Labelled]:
-    """Every image that was answered, in the order of asking."""
-    dataset = opened(record.config) if _is_folder(record) else None
-    state = record.state
+    """Every image that was answered, in the order of asking; its file need not be there."""
+    stored, dataset = _stored(record), _folder(record)
+    files = stored if dataset is None else named_now(dataset, stored)
+    there = set() if dataset is None else set(as_ids(dataset.train.ids))
+    state, on_disk = record.state, _is_folder(record)
     answered = {i for i, label in state.labels.items() if label.shown.get("reason") != "undone"}
     asked = [(i, ask.purpose) for ask in state.asks for i in ask.ids if state.places[i][0] is ask and i in answered]
-    return [Labelled(i, state.labels[i].name, state.labels[i], purpose, _file(dataset, i)) for i, purpose in asked]
+    return [
+        Labelled(i, state.labels[i].name, state.labels[i], purpose, files.get(i, ""), on_disk and i not in there)
+        for i, purpose in asked
+    ]
 
 
-def export_labels(record: Record, form: str, to: Path) -> Path:
-    """Writes labels: a file for csv and jsonl, a folder of class folders for imagefolder."""
-    found = labels_of(record)
+def note(found: Sequence[Labelled]) -> str:
+    """What to know of these labels: which of their images are missing. Empty where none is."""
+    gone = {one.id: one.file for one in found if one.missing}
+    if not gone:
+        return ""
+    are, have = ("is", "has") if len(gone) == 1 else ("are", "have")
+    return (
+        f"{len(gone)} of {len(found)} labelled images {are} gone from the folder, or {have} changed since: "
+        f"{listed(gone, gone)}. Tables mark such labels as missing; a folder of images is without them."
+    )
+
+
+def export_labels(record: Record, form: str, to: Path, found: Sequence[Labelled] | None = None) -> Path:
+    """Writes labels: a file for csv and jsonl, a folder of class folders for imagefolder.
+
+    A table holds every label and says whose image is missing; a folder is without those. ``found``: what `labels_of`
+    gave, where that is known already.
+    """
+    found = labels_of(record) if found is None else found
     match form:
         case "csv":
             write(to, _table(found).encode())
@@ -82,10 +108,20 @@ def _is_folder(record: Record) -> bool:
     return record.config.data.name not in DATASETS
 
 
-def _file(dataset: Dataset | None, image: ImageId) -> str:
-    if dataset is None or dataset.train.files is None:
-        return ""
-    return dataset.train.files[int(dataset.train.rows([image])[0])]
+def _stored(record: Record) -> dict[ImageId, str]:
+    """Labels are in the ledger: a folder that is damaged elsewhere does not keep them."""
+    try:
+        return record.files()
+    except VersionspaceError:
+        return {}
+
+
+def _folder(record: Record) -> Dataset | None:
+    """A campaign's folder of images, where it has one that can be read."""
+    try:
+        return opened(record.config) if _is_folder(record) else None
+    except VersionspaceError:
+        return None
 
 
 def safe_cell(text: str) -> str:
@@ -97,32 +133,34 @@ def safe_cell(text: str) -> str:
     return "'" + text if text.startswith(_FORMULA) else text
 
 
-def _table(found: list[Labelled]) -> str:
+def _table(found: Sequence[Labelled]) -> str:
     out = io.StringIO()
     table = csv.writer(out, lineterminator="\n")
-    table.writerow(["id", "file", "class", "purpose", "round", "rank", "who"])
+    table.writerow(["id", "file", "class", "purpose", "round", "rank", "who", "missing"])
     for one in found:
-        row = [one.id, one.file, one.name or "", one.purpose, one.label.round, one.label.rank, one.label.who]
+        label, missing = one.label, YES if one.missing else ""
+        row = [one.id, shown(one.file), one.name or "", one.purpose, label.round, label.rank, label.who, missing]
         table.writerow([safe_cell(cell) if isinstance(cell, str) else cell for cell in row])
     return out.getvalue()
 
 
-def _lines(found: list[Labelled]) -> Iterator[str]:
+def _lines(found: Sequence[Labelled]) -> Iterator[str]:
     for one in found:
         line = {
-            "id": one.id, "file": one.file or None, "class": one.name, "purpose": one.purpose,
+            "id": one.id, "file": shown(one.file) or None, "class": one.name, "purpose": one.purpose,
             "round": one.label.round, "rank": one.label.rank, "who": one.label.who, **one.label.shown,
+            **({"missing": True} if one.missing else {}),
         }  # fmt: skip
         yield json.dumps(line, ensure_ascii=False)
 
 
-def _image_folder(record: Record, found: list[Labelled], to: Path) -> None:
+def _image_folder(record: Record, found: Sequence[Labelled], to: Path) -> None:
     """Class folders: the person's own files, linked where the disk can; pixels of a dataset as PNG."""
     to.mkdir(parents=True)
     dataset = opened(record.config)
     root = Path(record.config.data.name).expanduser()
     for one in found:
-        if one.name is None:
+        if one.name is None or one.missing:
             continue
         folder = to / folder_name(one.name, record.classes)
         folder.mkdir(exist_ok=True)
@@ -183,7 +221,7 @@ def export_model(record: Record, form: str, to: Path, member: int | None = None)
         raise InputError("model", expected=f"one of {', '.join(MODELS)}", got=repr(form), fix="safetensors reads back.")
     _refuse_full(to)
     kept = learner if member is None else learner.only(member)
-    shape = opened(record.config).train.images.shape[1:]
+    shape = shape_of(record.config)
 
     def fill(folder: Path) -> None:
         kept.save(folder)

@@ -2,15 +2,23 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from versionspace import rng
+from versionspace.campaign.missing import named_now, refuse_other, refuse_unmeasured, refused
 from versionspace.config import Config
-from versionspace.data import Dataset, Part, draw, load, split
+from versionspace.data import DATASETS, Dataset, Part, draw, folder, load, split
+from versionspace.data.folder.pixels import frame
+from versionspace.data.naming import shown
 from versionspace.errors import InputError
-from versionspace.types import Array, Bools, Ints
+from versionspace.store.names import KEY, SETS, names_in, packed
+from versionspace.store.record import as_ids
+from versionspace.store.replay import ImageId
+from versionspace.types import Array, Ints
 
 REFERENCE = 5_000
 """At most so many images of the pool are held out to measure distances, where there is no validation set."""
@@ -28,6 +36,11 @@ class Cut:
     reference: Array
     """Held out of the pool and never asked; empty where the validation set serves."""
     audit: Array
+
+    @property
+    def total(self) -> int:
+        """All images."""
+        return sum(len(getattr(self, name)) for name in SETS)
 
     def askable(self) -> Array:
         """Images that a method may choose."""
@@ -67,13 +80,49 @@ def cut(config: Config, dataset: Dataset) -> Cut:
 
 
 class Pictures:
-    """Pixels and truth by id."""
+    """Pixels and truth by id.
 
-    def __init__(self, dataset: Dataset, found: Cut) -> None:
-        self.dataset, self.cut = dataset, found
+    ``cut`` is of the images that are there, ``whole`` of all that were there when the campaign began, and ``stored``
+    says where they lay then.
+    """
+
+    def __init__(
+        self, dataset: Dataset, found: Cut, whole: Cut | None = None, stored: Mapping[ImageId, str] | None = None
+    ) -> None:
+        self.dataset, self.cut, self.whole = dataset, found, found if whole is None else whole
         self._validation = dataset.train if dataset.validation is None else dataset.validation
         self._test = dataset.train if dataset.test is None else dataset.test
         self._kept: dict[str, Array] = {}
+        self._stored = stored or {}
+        pairs = [(getattr(self.whole, name), getattr(found, name)) for name in SETS]
+        self.gone: frozenset[ImageId] = frozenset(
+            i for before, now in pairs if before is not now for i in as_ids(np.setdiff1d(before, now))
+        )
+        """Images that are not there, or have changed, and so are others."""
+
+    @cached_property
+    def files(self) -> dict[ImageId, str]:
+        """Where each image of a folder lies, or lay before it was gone."""
+        return named_now(self.dataset, self._stored)
+
+    def arrays(self) -> dict[str, Array]:
+        """What is stored when a campaign begins: ids, the truth of test and names of files, where they are known."""
+        truth, out = self.truth("test"), self.cut.arrays()
+        if truth is not None:
+            out["test_truth"] = truth
+        if self.dataset.train.files is not None:
+            out[KEY] = packed([file for name in SETS for file in self._files(name)])
+        return out
+
+    def _files(self, name: str) -> list[str]:
+        part = self._part(name)
+        return [(part.files or ())[row] for row in part.rows(getattr(self.cut, name))]
+
+    def over_whole_pool(self, values: Array) -> Array:
+        """One value for each image of the pool as it began, from those of the images that are there; 0 for others."""
+        out = np.zeros(len(self.whole.pool), values.dtype)
+        out[np.isin(self.whole.pool, self.cut.pool)] = values
+        return out
 
     def pool(self, ids: Array) -> Array:
         """Pixels of images of the pool."""
@@ -96,17 +145,35 @@ class Pictures:
     @property
     def reference(self) -> str:
         """On which images distances are measured."""
-        return "validation" if len(self.cut.validation) else "reference"
+        return "validation" if len(self.whole.validation) else "reference"
 
 
 def opened(config: Config) -> Dataset:
     """The config's dataset."""
-    data = config.data
-    options: dict[str, Any] = {"size": data.size, "channels": data.channels, "fit": data.fit}
-    options = {name: value for name, value in options.items() if value is not None}
+    data, options = config.data, _form(config)
     if config.oracle.kind == "person" and data.classes:
+        if not Path(data.name).expanduser().is_dir():
+            raise InputError(
+                shown(data.name), expected="the folder of images that is labelled", got="no folder there",
+                fix="Put it back, or say where it is now: `versionspace label PHOTOS --campaign DIR`. Labels are safe.",
+            )  # fmt: skip
         return of_a_person(data.name, data.classes, **options)
     return load(data.name, progress=False, **options | ({"classes": data.classes} if data.classes else {}))
+
+
+def _form(config: Config) -> dict[str, Any]:
+    """How the images of a folder are brought to one form, where that was said."""
+    data = config.data
+    options = {"size": data.size, "channels": data.channels, "fit": data.fit}
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def shape_of(config: Config) -> tuple[int, ...]:
+    """Height, width and channels of one image; a folder need not be there for it."""
+    if config.data.name in DATASETS:
+        return opened(config).train.images.shape[1:]
+    wanted = (folder.read.__kwdefaults__ or {}) | _form(config)
+    return frame(wanted["size"], wanted["channels"], wanted["fit"]).shape
 
 
 def of_a_person(name: str, classes: tuple[str, ...], progress: bool | None = False, **options: Any) -> Dataset:
@@ -117,15 +184,23 @@ def of_a_person(name: str, classes: tuple[str, ...], progress: bool | None = Fal
     return replace(found, classes=classes, train=replace(found.train, labels=None), test=None, validation=None)
 
 
-def restored(dataset: Dataset, arrays: Mapping[str, Array]) -> Pictures:
-    """From what was stored. Images that are gone from a folder are named."""
-    found = Cut(**{name: arrays[name] for name in Cut.__dataclass_fields__})
-    there: Bools = np.isin(found.pool, dataset.train.ids)
-    if not there.all():
-        raise InputError(
-            "images",
-            expected=f"all {len(found.pool)} images of the pool",
-            got=f"{int((~there).sum())} missing, such as {found.pool[~there][0]}",
-            fix="Put the files back where they were; their content tells which they are.",
-        )
-    return Pictures(dataset, found)
+def restored(dataset: Dataset, arrays: Mapping[str, Array], *, partly: bool = False) -> Pictures:
+    """From what was stored. Images that are gone from a folder are refused and named, or with ``partly`` left out."""
+    whole = Cut(**{name: arrays[name] for name in Cut.__dataclass_fields__})
+    stored = names_in(arrays)
+    made = Pictures(dataset, _there(dataset, whole), whole, stored)
+    if made.gone and not partly:
+        raise refused(made.gone, stored, whole.total)
+    if made.gone:
+        refuse_other(as_ids(whole.pool), made.gone, dataset)
+        refuse_unmeasured(as_ids(getattr(whole, made.reference)), made.gone, stored)
+    return made
+
+
+def _there(dataset: Dataset, whole: Cut) -> Cut:
+    parts = {"validation": dataset.validation or dataset.train, "test": dataset.test or dataset.train}
+    kept = {}
+    for name, ids in whole.arrays().items():
+        there = np.isin(ids, parts.get(name, dataset.train).ids) if len(ids) else np.ones(0, np.bool_)
+        kept[name] = ids if there.all() else ids[there]
+    return Cut(**kept)

@@ -1,8 +1,11 @@
 """A campaign's folder, made before anything heavy is imported."""
 
+import os
 from pathlib import Path
 
 from versionspace.config import Config, differences, read_text, written
+from versionspace.data.catalogue import DATASETS
+from versionspace.data.naming import shown
 from versionspace.errors import InputError
 from versionspace.store.folder import Folder, write
 
@@ -18,4 +21,29 @@ def place(path: Path, config: Config) -> None:
                 fix="Choose another folder, or go on as it began: `versionspace resume`, or `label --campaign`.",
             )  # fmt: skip
         return
-    write(found.config, written(config).encode())
+    keep(found, config)
+
+
+def moved(config: Config, images: Path) -> Config:
+    """A config whose folder of images lies elsewhere now; the same one where that is only another way to name it."""
+    if config.data.name in DATASETS:
+        raise InputError(
+            "images", expected=f"none for a campaign on {config.data.name}", got=shown(images), fix="Leave it out."
+        )
+    before = Path(config.data.name).expanduser()
+    now = Path(os.path.abspath(images.expanduser()))  # noqa: PTH100 — a link stays the link that was typed
+    if now == before or (now.exists() and before.exists() and now.samefile(before)):
+        return config
+    return config.model_copy(update={"data": config.data.model_copy(update={"name": str(now)})})
+
+
+def keep(found: Folder, config: Config) -> None:
+    """Writes campaign.toml."""
+    try:
+        content = written(config).encode()
+    except UnicodeEncodeError as error:
+        raise InputError(
+            shown(config.data.name), expected="a folder and classes whose names are UTF-8",
+            got=shown(error.object[error.start]), fix="Rename it; the images in it may have any names.",
+        ) from error  # fmt: skip
+    write(found.config, content)

@@ -75,6 +75,12 @@ class Rounds:
         """Fits, measures and chooses; the events to commit, together."""
         seconds: dict[str, float] = {}
         given = state.given()
+        if not given:
+            raise InputError(
+                "labels", expected="one label at least to train on",
+                got="none" + (f", since {len(state.gone)} images are missing" if state.gone else ""),
+                fix="Label an image, or put the files back as they were.",
+            )  # fmt: skip
         learner = self._learner(state, given, round_, seconds)
         with _timed(seconds, "predict"):
             self.report(Step(round_, "predict"))
@@ -185,6 +191,8 @@ class Rounds:
         where = self.pictures.reference
         vote = said[where].majority
         arrays = {"reference_vote": vote} | ({"test": said["test"].votes} if "test" in said else {})
+        if self.pictures.gone:
+            arrays["reference_ids"] = getattr(self.pictures.cut, where)
         fits = [history.fit for history in learner.history_]
         return {
             "labels": len(given),
@@ -206,8 +214,15 @@ class Rounds:
         return self.pictures.truth(name)
 
     def _kappa(self, round_: int, vote: Array) -> float | None:
-        before = self.folder.votes(round_ - 1)
-        return kappa(read_arrays(before)["reference_vote"], vote) if round_ > 1 and before.exists() else None
+        """On the images that were there both times; ids ascend, so those of the two votes are in one order."""
+        path = self.folder.votes(round_ - 1)
+        if round_ == 1 or not path.exists():
+            return None
+        before, where = read_arrays(path), self.pictures.reference
+        then = before.get("reference_ids", getattr(self.pictures.whole, where))
+        now = getattr(self.pictures.cut, where)
+        kept = np.isin(then, now)
+        return kappa(before["reference_vote"][kept], vote[np.isin(now, then)]) if kept.any() else None
 
     def _audited(self, state: State, said: Opinions | None, round_: int) -> dict[str, Any] | None:
         if said is None:

@@ -2,11 +2,17 @@
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.console import Console
+from rich.markup import escape
 
 from versionspace.errors import InputError
+
+if TYPE_CHECKING:
+    from versionspace.campaign.exporting import Labelled
+    from versionspace.store.record import Record
 
 
 def export(
@@ -34,7 +40,7 @@ def export(
 
     Example: versionspace export runs/demo/gvd/0 --labels csv --out labels.csv
     """
-    from versionspace.campaign.exporting import export_labels, export_model
+    from versionspace.campaign.exporting import export_labels, export_model, labels_of, note
     from versionspace.store.folder import campaigns
     from versionspace.store.record import read
 
@@ -50,26 +56,36 @@ def export(
             fix=f"Pass one of them, such as {found[0].path}.",
         )  # fmt: skip
     record = read(found[0])
-    if labels == "label-studio":
-        from versionspace.campaign.exporting import labels_of
-        from versionspace.label.studio import tasks
-        from versionspace.store.folder import write
-
-        files = {one.id: one.file for one in labels_of(record) if one.file}
-        if not files:
-            raise InputError(
-                str(folder), expected="a campaign on a folder of images", got=f"one on {record.config.data.name}",
-                fix="Label Studio's tasks name files; use --labels jsonl.",
-            )  # fmt: skip
-        to = out or Path("labels.json")
-        write(to, json.dumps(tasks(record, files, prefix), indent=1, ensure_ascii=False).encode())
-        typer.echo(f"labels written to {to}")
-        return
     if labels is not None:
-        to = out or Path({"csv": "labels.csv", "jsonl": "labels.jsonl"}.get(labels, "labels"))
-        typer.echo(f"labels written to {export_labels(record, labels, to)}")
+        given = labels_of(record)
+        if labels == "label-studio":
+            to = _to_label_studio(record, given, prefix, out or Path("labels.json"))
+        else:
+            named = {"csv": "labels.csv", "jsonl": "labels.jsonl"}.get(labels, "labels")
+            to = export_labels(record, labels, out or Path(named), given)
+        typer.echo(f"labels written to {to}")
+        if told := note(given):
+            Console(stderr=True, highlight=False, soft_wrap=True).print(f"[yellow]note[/] {escape(told)}")
         return
     to = out or Path("model.onnx" if model == "onnx" else "model")
     difference = export_model(record, str(model), to, member)
     checked = "" if difference is None else f"; its probabilities are within {difference:.1g} of torch's"
     typer.echo(f"model written to {to}{checked}")
+
+
+def _to_label_studio(record: "Record", given: "list[Labelled]", prefix: str, to: Path) -> Path:
+    from versionspace.data.naming import shown
+    from versionspace.label.studio import tasks
+    from versionspace.store.folder import write
+
+    files = {one.id: shown(one.file) for one in given if one.file}
+    if not files:
+        raise InputError(
+            str(record.folder.path), expected="a campaign on a folder of images",
+            got=f"one on {record.config.data.name}", fix="Label Studio's tasks name files; use --labels jsonl.",
+        )  # fmt: skip
+    made, gone = tasks(record, files, prefix), {one.id for one in given if one.missing}
+    for task in made:
+        task["meta"] |= {"missing": True} if task["meta"]["id"] in gone else {}
+    write(to, json.dumps(made, indent=1, ensure_ascii=False).encode())
+    return to

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def label(
     photos: Annotated[
-        Path | None, typer.Argument(metavar="PHOTOS", help="A folder of images; not needed to go on.")
+        Path | None, typer.Argument(metavar="PHOTOS", help="A folder of images; to go on, only if it was moved.")
     ] = None,
     classes: Annotated[
         str | None, typer.Option(help="Names between commas, e.g. cat,dog,other.", show_default=False)
@@ -52,9 +52,11 @@ def label(
 
 
 def _say(opened: "Opened", host: str) -> None:
+    from versionspace.data.naming import shown
+
     out = Console(highlight=False, soft_wrap=True)
     out.print(f"Label at [bold]{escape(opened.address)}[/]")
-    out.print(f"Labels are kept in {escape(str(opened.folder))}. Ctrl-C stops; the same command goes on.")
+    out.print(f"Labels are kept in {escape(shown(opened.folder))}. Ctrl-C stops; the same command goes on.")
     if host not in ("127.0.0.1", "localhost", "::1"):
         out.print(
             "[yellow]note[/] Others on this network can label with that address, and see it on its way: the "

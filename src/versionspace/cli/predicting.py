@@ -22,6 +22,7 @@ def predict(
     """
     from versionspace.campaign.exporting import safe_cell
     from versionspace.campaign.predicting import images_in, read_model
+    from versionspace.data.naming import shown
     from versionspace.store.folder import write
 
     files = images_in(images)
@@ -32,10 +33,10 @@ def predict(
     for found in read_model(model).predict(files):
         if found.problem:
             bad += 1
-            typer.echo(f"{found.file}: {found.problem}", err=True)
+            typer.echo(shown(f"{found.file}: {found.problem}"), err=True)
         else:
             shares = (f"{found.probability:.4f}", f"{found.agreement:.4f}")
-            table.writerow([safe_cell(str(found.file)), safe_cell(found.name), *shares])
+            table.writerow([safe_cell(shown(found.file)), safe_cell(found.name), *shares])
     if out is None:
         sys.stdout.write(text.getvalue())
     else:

@@ -10,6 +10,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
+from versionspace.data.naming import shown
 from versionspace.errors import ExplainedError, InputError
 from versionspace.label import records
 from versionspace.label.desk import Desk
@@ -192,7 +193,7 @@ def build(desk: Desk, supervisor: Supervisor | None, showing: Showing) -> FastAP
     @app.exception_handler(ExplainedError)
     def explained(request: Request, error: ExplainedError) -> JSONResponse:
         code = 409 if isinstance(error, InputError) else 507
-        return JSONResponse({"detail": str(error)}, status_code=code)
+        return JSONResponse({"detail": shown(str(error))}, status_code=code)
 
     @app.get("/", include_in_schema=False)
     def page() -> Response:
@@ -250,7 +251,7 @@ def build(desk: Desk, supervisor: Supervisor | None, showing: Showing) -> FastAP
     @app.get("/api/labels.csv", response_class=Response, responses={200: {"content": {"text/csv": {}}}})
     def table() -> Response:
         with desk.lock:
-            text = labels_csv(desk.state, showing.files)
+            text = labels_csv(desk.state, desk.campaign.pictures.files)
         disposition = {"content-disposition": 'attachment; filename="labels.csv"'}
         return Response(text, media_type="text/csv; charset=utf-8", headers=disposition)
 

@@ -23,6 +23,11 @@ class Asked:
         self.seen = len(self.state.asks)
         self.open = [ask for ask in self.open if self._left(ask)]
 
+    def begin_anew(self) -> None:
+        """When images have gone or come back."""
+        self.open, self.seen = [], 0
+        self.refresh()
+
     def fresh(self, purposes: tuple[str, ...] = TRAINED) -> list[ImageId]:
         """Of the newest round, best first."""
         newest = self.state.round
@@ -44,8 +49,8 @@ class Asked:
 
     def _left(self, ask: Ask) -> list[ImageId]:
         """An image of a closed ask may have been asked anew: then it belongs to that ask."""
-        labels, places = self.state.labels, self.state.places
-        return [i for i in ask.ids if i not in labels and places[i][0] is ask]
+        state = self.state
+        return [i for i in ask.ids if i not in state.labels and i not in state.gone and state.places[i][0] is ask]
 
 
 @dataclass(frozen=True)

@@ -96,7 +96,7 @@ def label_folder(
     For a loop of your own, in a notebook say; the page goes on with what was answered there, and the other way round.
 
     Args:
-        photos: the folder; not needed to go on with a ``campaign``.
+        photos: the folder; not needed to go on with a ``campaign`` unless it was moved.
         classes: names to choose from; more can be added later.
         budget: labels to give, 300 where nothing is said, besides those there are; a larger one later goes on.
         net: "heads", "small", "conv2" …; by default "heads" where the backbone is installed, else "small".
@@ -135,7 +135,7 @@ def label_folder(
         )  # fmt: skip
     else:
         config, found = new(Path(photos), classes, budget=budget or BUDGET, net=net, method=method, labels=start)
-    opened = Campaign.create(folder, config)
+    opened = Campaign.create(folder, config, images=None if photos is None else Path(photos))
     try:
         if opened.state.asks:
             _nothing_new("--labels", labels, folder)

@@ -1,10 +1,11 @@
 """The campaign behind the page: serves images, stores answers, takes in rounds. One lock, one writer of the ledger."""
 
 import hashlib
+import os
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -37,12 +38,13 @@ class Desk:
         self.history, self.leases, self.asked = History(), Leases(clock), Asked(campaign.state)
         with Ledger.view(campaign.folder.ledger) as ledger:
             self.history.take(ledger.events())
-        self.pool = as_ids(campaign.pictures.cut.pool)
+        self.history.leave_out(self.state.gone)
+        self.pool = as_ids(campaign.pictures.whole.pool)
         self.spread = Spread(campaign.pictures, campaign.config.seed)
         for image in self.state.places:
             self.spread.seen(image)
         self.guesses = restored(campaign.folder, self.pool)
-        self.key = hashlib.sha256(str(campaign.folder.path.resolve()).encode()).hexdigest()[:16]
+        self.key = hashlib.sha256(os.fsencode(campaign.folder.path.resolve())).hexdigest()[:16]
         self.round_seconds: float | None = None
         self._spent = self.state.spent()
         self._names = Counter(self.state.given(TRAINED).values())
@@ -114,8 +116,8 @@ class Desk:
             guesses = self.guesses
             if guesses is None:
                 raise InputError("grid", expected="a trained model", got="none yet", fix="Label on: it comes soon.")
-            askable = np.zeros(len(self.pool), np.bool_)
-            rows = [guesses.rows[i] for i in self.spread.ids if i not in self.state.places]
+            askable, gone = np.zeros(len(self.pool), np.bool_), self.state.gone
+            rows = [guesses.rows[i] for i in self.spread.ids if i not in self.state.places and i not in gone]
             askable[rows] = True
             found = {c: guesses.likely(c, askable) for c in ([name] if name else self.state.classes)}
             best = max(found, key=lambda c: len(found[c]))
@@ -149,6 +151,17 @@ class Desk:
                 self.leases.answered(session, answer.image)
         self.changed.set()
         return out
+
+    def without(self, gone: Iterable[ImageId]) -> None:
+        """The trainer has looked at the folder anew: images that are gone are left out, those that are back are not."""
+        with self.lock:
+            if (found := frozenset(gone)) == self.state.gone:
+                return
+            self.state.gone = found
+            self._names = Counter(self.state.given(TRAINED).values())
+            self.history.leave_out(found)
+            self.spread.leave_out(found)
+            self.asked.begin_anew()
 
     def add_class(self, name: str) -> list[str]:
         """A class that nobody thought of; the classes after it."""
@@ -254,7 +267,7 @@ class Desk:
         ask, rank = self.state.places[answer.image]
         for changed, by in ((before.name if before else None, -1), (name, 1)):
             self._spent += by * (changed is not None)
-            if changed is not None and ask.purpose in TRAINED:
+            if changed is not None and ask.purpose in TRAINED and answer.image not in self.state.gone:
                 self._names[changed] += by
         body = {"id": answer.image, "class": name, "part": ask.part, "rank": rank, **shown}
         self.history.take([Event("answered", ask.round, body, who=who, uid=answer.uid, at=time.time())])

@@ -65,6 +65,12 @@ class History:
             earlier = earlier.earlier
         return earlier
 
+    def leave_out(self, images: Iterable[ImageId]) -> None:
+        """Images that are gone are neither asked again nor looked at twice."""
+        for image in images:
+            self.returned.pop(image, None)
+            self.doubtful.pop(image, None)
+
     def by(self, who: str, count: int) -> list[Given]:
         """The last answers of one person that stand, the newest first."""
         out: list[Given] = []

@@ -12,6 +12,7 @@ from versionspace.campaign.pictures import Cut
 from versionspace.campaign.rounds import proposed
 from versionspace.data import Dataset
 from versionspace.data.folder.listing import read_labels
+from versionspace.data.naming import shown
 from versionspace.errors import InputError
 from versionspace.label.studio import Named, choices
 from versionspace.store.events import Event
@@ -98,6 +99,7 @@ class _Places:
         self.ends: dict[str, set[ImageId]] = {}
         for file, image in self.whole.items():
             self.ends.setdefault(PurePosixPath(file).name, set()).add(image)
+        self.whole |= {_plain(shown(f)): i for f, i in zip(files, ids, strict=True)}  # as an export names them
 
     def find(self, one: Named) -> ImageId | None:
         """The image of an id, a path, an address or an uploaded file's name; the longest path counts for most."""

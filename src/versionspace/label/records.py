@@ -83,7 +83,7 @@ class Served:
 
 @dataclass(frozen=True)
 class Guesses:
-    """A round's votes on the whole pool, in the order of its ids."""
+    """A round's votes on the whole pool, in the order of its ids; an image that was gone has no votes: agreement 0."""
 
     round: int
     classes: tuple[str, ...]
@@ -103,7 +103,7 @@ class Guesses:
     def about(self, image: ImageId) -> Guess | None:
         """Of one image."""
         row = self.rows.get(image)
-        if row is None:
+        if row is None or not self.agreement[row]:
             return None
         return Guess(self.classes[int(self.majority[row])], round(float(self.agreement[row]), 3))
 

@@ -52,7 +52,7 @@ def serve(
         number = int(bound.getsockname()[1])
         _keep(campaign.folder.path, token, number)
         door = _door(token, number, host)
-        showing = Showing(Path(campaign.config.data.name), campaign.dataset)
+        showing = Showing(Path(campaign.config.data.name), campaign.dataset, campaign.pictures.files)
         supervisor = Supervisor(desk).start()
         stack.callback(supervisor.close)
         app = guarded(build(desk, supervisor, showing), door)

@@ -4,6 +4,7 @@ import io
 import os
 import threading
 from collections import OrderedDict
+from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -13,6 +14,7 @@ import numpy as np
 from versionspace.data import Dataset
 from versionspace.data.errors import needed
 from versionspace.data.folder.pixels import MAX_BYTES, MAX_PIXELS, UnreadableError, decode, frame
+from versionspace.data.naming import shown
 from versionspace.store.record import as_ids
 from versionspace.store.replay import ImageId
 
@@ -44,9 +46,11 @@ class NotShown(Exception):  # noqa: N818 — an outcome, not a fault
 class Showing:
     """Images by id, with the last ones kept in memory."""
 
-    def __init__(self, root: Path, dataset: Dataset) -> None:
+    def __init__(self, root: Path, dataset: Dataset, names: Mapping[ImageId, str] | None = None) -> None:
+        """``names``: also of images that are gone at the start and may come back."""
         self.root = root.resolve()
-        self.files: dict[ImageId, str] = dict(zip(as_ids(dataset.train.ids), dataset.train.files or (), strict=False))
+        now = dict(zip(as_ids(dataset.train.ids), dataset.train.files or (), strict=False))
+        self.files: dict[ImageId, str] = {i: file for i, file in (names or {}).items() if file} | now
         self.trouble: dict[ImageId, str] = {}
         """Images that could not be shown, and why."""
         self._kept: OrderedDict[tuple[ImageId, int], Picture] = OrderedDict()
@@ -66,7 +70,7 @@ class Showing:
         try:
             made = encoded(self._read(image, file), largest)
         except (UnreadableError, OSError) as error:
-            why = f"{file}: {error.strerror if isinstance(error, OSError) and error.strerror else error}"
+            why = f"{shown(file)}: {error.strerror if isinstance(error, OSError) and error.strerror else error}"
             self.trouble[image] = why
             raise NotShown(why) from error
         self.trouble.pop(image, None)

@@ -1,5 +1,7 @@
 """Images unlike those seen so far, one by one: k-centre on simple features, kept up as images are asked."""
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from versionspace import rng
@@ -32,6 +34,12 @@ class Spread:
             return
         self._free[row] = False
         self._nearer(self._distance, row)
+
+    def leave_out(self, images: Iterable[ImageId]) -> None:
+        """Images that are gone."""
+        for image in images:
+            if (row := self._rows.get(image)) is not None:
+                self._free[row] = False
 
     def farthest(self, count: int) -> dict[ImageId, float]:
         """So many, or what is left, each farthest from all before it; with its distance.

@@ -3,6 +3,7 @@
 from typing import Any
 
 from versionspace.campaign.advice import advice
+from versionspace.data.naming import shown
 from versionspace.label.desk import Desk
 from versionspace.label.history import Given
 from versionspace.label.showing import Showing
@@ -11,6 +12,7 @@ from versionspace.label.supervising import Supervisor, Training
 RAIL = 30
 """Last answers of one person that the page lists."""
 TROUBLES = 20
+GONE = "gone, or changed since labelling began; left out until it is back"
 
 
 def status(desk: Desk, supervisor: Supervisor | None, showing: Showing, session: str, who: str) -> dict[str, Any]:
@@ -25,7 +27,7 @@ def status(desk: Desk, supervisor: Supervisor | None, showing: Showing, session:
         pace = desk.pace()
         light = advice(rounds, total=total, spent=spent, rule=desk.campaign.rounds.rule)
         audit = [ask for ask in state.asks if ask.purpose == "audit"]
-        asked = sum(len(ask.ids) for ask in audit)
+        asked = sum(i not in state.gone for ask in audit for i in ask.ids)
         return {
             "campaign": desk.key,
             "classes": [{"name": name, "labels": n} for name, n in desk.classes().items()],
@@ -39,7 +41,7 @@ def status(desk: Desk, supervisor: Supervisor | None, showing: Showing, session:
             "people": desk.leases.working(),
             "training": {
                 "stage": training.stage, "share": training.share, "round": training.round,
-                "trouble": training.trouble, "retry": training.retry,
+                "trouble": shown(training.trouble), "retry": training.retry,
             },
             "light": {"colour": light.light, "sentence": light.sentence},
             "curves": [_point(r) for r in rounds],
@@ -63,9 +65,11 @@ def _answer(given: Given) -> dict[str, Any]:
 
 
 def _troubles(desk: Desk, showing: Showing) -> list[str]:
-    """Files that were left out when the folder was read, and those that could not be shown since."""
-    report = desk.campaign.dataset.report
-    skipped = [f"{entry.file}: {entry.why}" for entry in report.skipped] if report else []
-    found = skipped + list(showing.trouble.values())
+    """Files that are gone, that were left out when the folder was read, and that could not be shown since."""
+    report, names, gone = desk.campaign.dataset.report, desk.campaign.pictures.files, desk.state.gone
+    skipped = {entry.file: f"{entry.file}: {entry.why}" for entry in report.skipped} if report else {}
+    missing = {names.get(i) or str(i): GONE for i in gone}
+    found = [f"{name}: {why}" for name, why in sorted(missing.items()) if name not in skipped]
+    found += [*skipped.values(), *(why for image, why in showing.trouble.items() if image not in gone)]
     more = [f"and {len(found) - TROUBLES} more"] if len(found) > TROUBLES else []
-    return found[:TROUBLES] + more
+    return [shown(text) for text in found[:TROUBLES]] + more

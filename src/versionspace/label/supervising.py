@@ -114,6 +114,7 @@ class Supervisor:
                 match found["kind"]:
                     case "ready":
                         ready = True
+                        self.desk.without(found.get("gone", ()))
                         self._now = replace(self._now, stage="idle")
                     case "step":
                         self._now = replace(self._now, stage=found["stage"], share=found["share"], round=found["round"])

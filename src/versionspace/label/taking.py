@@ -24,7 +24,7 @@ def fitting(events: Sequence[Event], state: State, *, room: int, over: bool) -> 
     for want of budget or images is left out unless all is ``over``.
     """
     kept: list[Event] = []
-    if any(state.is_open(ask) for ask in state.asks if ask.purpose != "audit"):
+    if any(state.is_unfinished(ask) for ask in state.asks if ask.purpose != "audit"):
         kept.append(Event("closed", state.round))
     for found in events:
         event = _free(found, state.labels, room) if found.kind == "proposed" else found

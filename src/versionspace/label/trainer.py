@@ -4,7 +4,7 @@ Orders come in on its standard input and news go out on its standard output, a l
 and never writes it. When its input ends, for whatever reason, it ends too, in the midst of a fit if need be.
 
     in   {"size": 12}                                   train on the labels there are; ask for so many images
-    out  {"kind": "ready"}
+    out  {"kind": "ready", "gone": [...]}               ids of images that are not there
          {"kind": "step", "round": 3, "stage": "fit", "share": 0.4}
          {"kind": "round", "events": [...], "guesses": {...}, "upto": 57}
                                                         to be committed by whoever holds the ledger
@@ -46,7 +46,7 @@ class Trainer:
     def __init__(self, folder: Path, tell: Any) -> None:
         self.folder, self.tell = Folder(folder), tell
         self.config = read_text(self.folder.config.read_text(encoding="utf-8"), str(self.folder.config))
-        pictures = restored(opened(self.config), read_arrays(self.folder.split))
+        pictures = restored(opened(self.config), read_arrays(self.folder.split), partly=True)
         threads = self.config.machine.threads or max(1, (os.cpu_count() or 2) - 1)
         if self.config.ensemble.net == HEADS:
             # The backbone looks at each image once, ever: while the person gives the first labels.
@@ -64,6 +64,7 @@ class Trainer:
         """Trains on the labels of now; the news of it."""
         with Ledger.view(self.folder.ledger) as ledger:
             state = replay(ledger.events())
+        state.gone = self.rounds.pictures.gone
         for ask in state.asks:
             ask.closed = ask.purpose != "audit"  # whoever commits the round closes the asks before it
         query = self.config.query.model_copy(update={"size": size})
@@ -76,10 +77,10 @@ class Trainer:
         said = self.said
         if said is None:
             return None
-        agreement = (said.votes == said.majority).mean(axis=0).astype(np.float32)
-        return {
-            "classes": classes, "majority": _packed(said.majority.astype(np.int32)), "agreement": _packed(agreement),
-        }  # fmt: skip
+        whole = self.rounds.pictures.over_whole_pool
+        majority = whole(said.majority.astype(np.int32))
+        agreement = whole((said.votes == said.majority).mean(axis=0).astype(np.float32))
+        return {"classes": classes, "majority": _packed(majority), "agreement": _packed(agreement)}
 
     def _step(self, step: Step) -> None:
         self.tell({"kind": "step", "round": step.round, "stage": step.stage, "share": round(step.share, 3)})
@@ -134,7 +135,7 @@ def main() -> None:
     threading.Thread(target=listen, daemon=True).start()
     try:
         trainer = Trainer(Path(sys.argv[1]), tell)
-        tell({"kind": "ready"})
+        tell({"kind": "ready", "gone": sorted(map(str, trainer.rounds.pictures.gone))})
         while True:
             tell(trainer.round(int(json.loads(orders.get())["size"])))
     except VersionspaceError as error:

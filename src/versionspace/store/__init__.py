@@ -2,7 +2,7 @@
 
 campaign.toml           what is to be done
 ledger.sqlite           what happened: labels, rounds, metrics; only ever appended to
-split.npz               ids of pool, validation, test, first labels, reference and audit
+split.npz               ids of pool, validation, test, first labels, reference and audit; names of files
 votes/round-0001.npz    the members' votes on the test set, the vote's on the reference
 weights/round-0001/     the members, of the first and last round
 """

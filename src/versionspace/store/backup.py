@@ -1,14 +1,24 @@
 """A safe copy of a folder, also while it is in use.
 
-The ledger is copied first, as one consistent snapshot; the files that it names were there before it named them.
+The ledger is copied first, as one consistent snapshot; the files that it names were there before it named them. A round
+that is committed meanwhile lets the weights of the one before it go: then ledger and files are copied once more.
 """
 
+import os
 import shutil
+from contextlib import suppress
 from pathlib import Path
 
+from versionspace.config import read_text
+from versionspace.errors import VersionspaceError
 from versionspace.store.errors import StoreError, explained
 from versionspace.store.folder import GRID, SHARED, Folder, campaigns, is_campaign
 from versionspace.store.ledger import Ledger
+from versionspace.store.named import named
+from versionspace.store.replay import replay
+
+_TRIES = 5
+"""Rounds that may be committed while their weights are copied, before it is given up."""
 
 
 def backup(source: Path | str, target: Path | str) -> list[Path]:
@@ -31,7 +41,7 @@ def backup(source: Path | str, target: Path | str) -> list[Path]:
                 if (root / GRID).exists():
                     shutil.copy2(root / GRID, new / GRID)
                 if (root / SHARED).exists():
-                    shutil.copytree(root / SHARED, new / SHARED, ignore=shutil.ignore_patterns(".*", "lock"))
+                    _copy_files(root / SHARED, new / SHARED)
             if to.exists():
                 to.rmdir()
             new.rename(to)
@@ -42,14 +52,41 @@ def backup(source: Path | str, target: Path | str) -> list[Path]:
 
 
 def _copy(folder: Folder, to: Path) -> None:
-    to.mkdir(parents=True, exist_ok=True)
-    if folder.ledger.exists():
+    """A copy that holds every file that its ledger names; those that the campaign itself has lost are left out."""
+    for _ in range(_TRIES):
+        shutil.rmtree(to, ignore_errors=True)
+        to.mkdir(parents=True)
+        if folder.ledger.exists():
+            with Ledger.view(folder.ledger) as ledger:
+                ledger.copy_to(Folder(to).ledger)
+        _copy_files(folder.path, to)
+        lost = {path.relative_to(folder.path) for path in _missing(folder)}
+        if {path.relative_to(to) for path in _missing(Folder(to))} <= lost:
+            return
+    raise StoreError(
+        str(folder.path), expected="a campaign whose rounds take longer than copying its weights",
+        got=f"a new round in each of {_TRIES} tries", fix="Try again, or stop the campaign for the copy.",
+    )  # fmt: skip
+
+
+def _missing(folder: Folder) -> list[Path]:
+    """Files that a ledger names and that are not there; none where it cannot be read, which `verify` tells."""
+    try:
+        config = read_text(folder.config.read_text(encoding="utf-8"), str(folder.config))
         with Ledger.view(folder.ledger) as ledger:
-            ledger.copy_to(Folder(to).ledger)
-    for path in sorted(folder.path.iterdir()):
-        if path.name.startswith((".", "ledger.sqlite", "lock")):
-            continue
-        if path.is_dir():
-            shutil.copytree(path, to / path.name, ignore=shutil.ignore_patterns(".*"))
-        else:
-            shutil.copy2(path, to / path.name)
+            state = replay(ledger.events())
+    except (VersionspaceError, OSError, UnicodeDecodeError, KeyError, TypeError):
+        return []
+    return [path for path in named(folder, config, state) if not path.is_file()]
+
+
+def _copy_files(source: Path, to: Path) -> None:
+    """All but the ledger, locks and what is hidden; what goes away meanwhile is passed over."""
+    for current, folders, files in os.walk(source):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        place = to / Path(current).relative_to(source)
+        place.mkdir(parents=True, exist_ok=True)
+        for name in files:
+            if not name.startswith((".", "ledger.sqlite", "lock")):
+                with suppress(FileNotFoundError):
+                    shutil.copy2(Path(current) / name, place / name)

@@ -10,7 +10,7 @@ closed      the round is over though answers are missing
 measured    labels, metrics, checksums of the votes and weights
 ended       why
 reopened    total: goes on after its end, or with another budget
-resumed     nothing: only where and when
+resumed     nothing: only where and when, and for a person's campaign what is not as it was when it began
 """
 
 import hashlib

@@ -132,7 +132,7 @@ class Ledger:
             found = [row[0] for row in self._connection.execute("PRAGMA integrity_check") if row[0] != "ok"]
             chains = [row[0] for row in self._connection.execute("SELECT chain FROM events ORDER BY number")]
         before = ""
-        for event, chain in zip(self.events(), chains, strict=True):
+        for event, chain in zip(self.events(), chains, strict=False):  # more may have been written since
             if chained(before, replace(event, at=0.0, number=0), event.at) != chain:
                 return [*found, f"event {event.number} ({event.kind}) was changed after it was written"]
             before = chain

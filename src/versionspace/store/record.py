@@ -11,6 +11,7 @@ from versionspace.config import Config, read_text
 from versionspace.store.errors import explained
 from versionspace.store.folder import Folder, read_arrays
 from versionspace.store.ledger import Ledger
+from versionspace.store.names import names_in
 from versionspace.store.replay import ImageId, State, replay
 from versionspace.types import Array
 
@@ -70,12 +71,18 @@ class Record:
         return tuple(r for r in self.rounds if r.metrics is not None)
 
     def split(self) -> dict[str, Array]:
-        """Ids of pool, validation, test, initial, reference, audit; and truth of test where it is known."""
+        """Ids of pool, validation, test, initial, reference, audit; truth of test and names of files where known."""
         return read_arrays(self.folder.split)
 
+    def files(self) -> dict[ImageId, str]:
+        """For a folder of images: where each lay when the campaign began; empty where that was not stored."""
+        return names_in(self.split()) if self.state.split is not None else {}
+
     def votes(self, round_: int) -> Array | None:
-        """(M, T): what the members of a round said of the test images; None without a test set."""
-        return read_arrays(self.folder.votes(round_)).get("test")
+        """(M, T): what the members of a round said of the test images; None without a test set, or where not all of
+        it was there."""
+        found = read_arrays(self.folder.votes(round_)).get("test")
+        return found if found is None or found.shape[1] == len(self.split()["test"]) else None
 
     def truth(self) -> Array | None:
         """(T,): the classes of the test images; None where they are not known."""

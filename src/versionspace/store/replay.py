@@ -46,6 +46,8 @@ class State:
     begun: Mapping[str, Any] | None = None
     environment: Mapping[str, Any] = field(default_factory=dict)
     """Of the process that began it."""
+    newest: Mapping[str, Any] = field(default_factory=dict)
+    """Of the process that had it last."""
     split: Mapping[str, Any] | None = None
     classes: list[str] = field(default_factory=list)
     asks: list[Ask] = field(default_factory=list)
@@ -60,6 +62,8 @@ class State:
     """The budget, where it was changed since the beginning."""
     last: int = 0
     """Number of the last event seen."""
+    gone: frozenset[ImageId] = frozenset()
+    """Images that are not there at present, which no event tells: neither asked nor trained on."""
     problems: list[str] = field(default_factory=list)
     """What cannot be, given the events before it."""
 
@@ -69,21 +73,25 @@ class State:
         return self.asks[-1].round if self.asks else 0
 
     def unanswered(self, ask: Ask) -> tuple[ImageId, ...]:
-        """Images of an ask that nobody has answered."""
-        return tuple(i for i in ask.ids if i not in self.labels)
+        """Images of an ask that are there and that nobody has answered."""
+        return tuple(i for i in ask.ids if i not in self.labels and i not in self.gone)
 
     def is_open(self, ask: Ask) -> bool:
         """Whether answers are awaited."""
         return not ask.closed and bool(self.unanswered(ask))
 
+    def is_unfinished(self, ask: Ask) -> bool:
+        """Whether it was not closed though answers are missing, be it of images that are gone."""
+        return not ask.closed and any(i not in self.labels for i in ask.ids)
+
     def given(self, purposes: tuple[str, ...] = ("initial", "cold start", "query")) -> dict[ImageId, str]:
-        """Labels of images that were asked for these purposes, in the order of asking."""
+        """Labels of images that were asked for these purposes and are there, in the order of asking."""
         out: dict[ImageId, str] = {}
         for ask in self.asks:
             if ask.purpose in purposes:
                 for i in ask.ids:
                     label = self.labels.get(i)
-                    if label is not None and label.name is not None:
+                    if label is not None and label.name is not None and i not in self.gone:
                         out[i] = label.name
         return out
 
@@ -115,7 +123,7 @@ def replay(events: Iterable[Event], state: State | None = None) -> State:
 def _begun(state: State, event: Event) -> None:
     if state.begun is not None:
         state.problems.append(f"event {event.number}: begun twice")
-    state.begun, state.environment = event.body, event.environment
+    state.begun, state.environment, state.newest = event.body, event.environment, event.environment
     state.classes = list(event.body["classes"])
 
 
@@ -173,7 +181,7 @@ def _reopened(state: State, event: Event) -> None:
 
 
 def _resumed(state: State, event: Event) -> None:
-    """Changes nothing."""
+    state.newest = event.environment
 
 
 def _unknown(state: State, event: Event) -> None:

@@ -1,15 +1,31 @@
-"""Whether a folder is whole: the ledger replayed, every file it names there and unchanged, metrics recomputed."""
+"""Whether a folder is whole: the ledger replayed, every file it names there and unchanged, metrics recomputed.
+
+A campaign in use may go on meanwhile: a round that is committed lets the weights of the one before it go. What seems
+wrong is therefore looked at again with the newest ledger, and only what is wrong by that counts.
+"""
 
 import itertools
+from dataclasses import dataclass
 from pathlib import Path
 
 from versionspace.config import read_text
 from versionspace.errors import VersionspaceError
 from versionspace.space import pairwise_disagreement
-from versionspace.store.events import Event
 from versionspace.store.folder import Folder, campaigns, read_arrays, sha256
 from versionspace.store.ledger import Ledger
+from versionspace.store.named import named
 from versionspace.store.replay import State, replay
+
+_LOOKS = 5
+"""Times at most that a campaign in use is looked at."""
+
+
+@dataclass(frozen=True)
+class _Look:
+    """What is wrong, by a ledger up to its event of this number."""
+
+    problems: list[str]
+    last: int = 0
 
 
 def verify(path: Path | str) -> dict[Path, list[str]]:
@@ -18,44 +34,49 @@ def verify(path: Path | str) -> dict[Path, list[str]]:
 
 
 def _problems(folder: Folder) -> list[str]:
+    found = _looked(folder)
+    for _ in range(_LOOKS - 1):
+        if not found.problems:
+            break
+        before, found = found, _looked(folder)
+        if found.last == before.last:
+            break
+    return found.problems
+
+
+def _looked(folder: Folder) -> _Look:
     try:
         config = read_text(folder.config.read_text(encoding="utf-8"), str(folder.config))
         if not folder.ledger.exists():
-            return []  # killed before its first event: nothing to lose yet
+            return _Look([])  # killed before its first event: nothing to lose yet
         with Ledger.view(folder.ledger) as ledger:
             found = ledger.damage()
             events = ledger.events()
         state = replay(events)
     except (VersionspaceError, OSError, UnicodeDecodeError, KeyError, TypeError) as error:
-        return [f"{type(error).__name__}: {error}"]
+        return _Look([f"{type(error).__name__}: {error}"])
     found += state.problems
     if state.begun is None:
-        return found
+        return _Look(found, state.last)
     if state.begun.get("method") != config.query.method or state.begun.get("seed") != config.seed:
         found.append("campaign.toml is of another method or seed than the ledger")
     person = config.oracle.kind == "person"  # who may answer late, and correct what she skipped or labelled
     budget = state.budget(config.budget.total)
     if state.spent() > budget and not person:
         found.append(f"{state.spent()} labels were given for a budget of {budget}")
-    if state.split is not None:
-        found += _file(folder.split, state.split["sha256"])
-    ends = {min(state.measured, default=0), max(state.measured, default=0)}
-    for round_, event in state.measured.items():
-        found += _round(folder, round_, event, weights=config.keep == "all" or round_ in ends)
-    return found + _order(state, fewer=person)
+    wrong = {path: problem for path, sha in named(folder, config, state).items() if (problem := _file(path, sha))}
+    found += wrong.values()
+    for round_ in state.measured:
+        if folder.votes(round_) not in wrong:
+            found += _diameter(folder, state, round_)
+    return _Look(found + _order(state, fewer=person), state.last)
 
 
-def _round(folder: Folder, round_: int, event: Event, *, weights: bool) -> list[str]:
-    body = event.body
-    path = folder.votes(round_)
-    found = _file(path, body["votes_sha256"])
-    if not found and "test" in body["sets"]:
-        votes = read_arrays(path)["test"]
-        if pairwise_disagreement(votes) != body["sets"]["test"]["pwd"]:
-            found.append(f"round {round_}: the diameter in the ledger is not that of the votes")
-    for name, wanted in body.get("weights_sha256", {}).items() if weights else ():
-        found += _file(folder.weights(round_) / name, wanted)
-    return found
+def _diameter(folder: Folder, state: State, round_: int) -> list[str]:
+    sets = state.metrics[round_]["sets"]
+    if "test" not in sets or pairwise_disagreement(read_arrays(folder.votes(round_))["test"]) == sets["test"]["pwd"]:
+        return []
+    return [f"round {round_}: the diameter in the ledger is not that of the votes"]
 
 
 def _order(state: State, *, fewer: bool) -> list[str]:
@@ -70,7 +91,11 @@ def _order(state: State, *, fewer: bool) -> list[str]:
     return found
 
 
-def _file(path: Path, wanted: str) -> list[str]:
-    if not path.is_file():
-        return [f"{path.name} is missing in {path.parent.name}"]
-    return [] if sha256(path) == wanted else [f"{path.parent.name}/{path.name} is not what was written"]
+def _file(path: Path, wanted: str) -> str:
+    try:
+        found = sha256(path) if path.is_file() else None
+    except FileNotFoundError:  # gone since it was looked for
+        found = None
+    if found is None:
+        return f"{path.name} is missing in {path.parent.name}"
+    return "" if found == wanted else f"{path.parent.name}/{path.name} is not what was written"
