@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 
 from versionspace import rng
+from versionspace.campaign.checking import checked, truth_of_pool
 from versionspace.campaign.coldstart import diverse, simple_features
 from versionspace.campaign.learning import training_of
-from versionspace.campaign.pictures import Pictures, cut, opened, restored
-from versionspace.campaign.placing import place
-from versionspace.campaign.rounds import Rounds, Step, proposed, quiet
+from versionspace.campaign.pictures import Pictures, opened, restored
+from versionspace.campaign.placing import place, untouched
+from versionspace.campaign.rounds import ENDS, UNLABELLED, Rounds, Step, proposed, quiet
 from versionspace.config import Config, read_text
 from versionspace.data import Dataset
 from versionspace.ensemble.sizes import sizes
@@ -79,9 +80,12 @@ class Campaign:
     @classmethod
     def create(cls, folder: Path | str, config: Config, **options: Any) -> "Campaign":
         """Begins a campaign in a new folder, or goes on with one that has this very config."""
-        path = Path(folder)
+        path, dataset = Path(folder), None
+        if untouched(Folder(path)):
+            dataset = opened(config)
+            checked(config, dataset)
         place(path, config)
-        return cls.open(path, **options)
+        return cls.open(path, dataset=dataset, **options)
 
     @classmethod
     def open(
@@ -92,11 +96,13 @@ class Campaign:
         threads: int | None = None,
         report: Callable[[Step], None] = quiet,
         accept_different: bool = False,
+        dataset: Dataset | None = None,
     ) -> "Campaign":
         """Goes on with a campaign.
 
         ``shared``: where methods of a grid keep the first ensemble. ``accept_different`` goes on though other versions
-        of torch or numpy, which may give other bits, are installed than when it began.
+        of torch or numpy, which may give other bits, are installed than when it began. ``dataset``: the config's, where
+        it is at hand.
         """
         found = Folder(Path(folder))
         if not found.config.is_file():
@@ -110,7 +116,7 @@ class Campaign:
             ledger = Ledger.open(found.ledger)
             try:
                 found.clean()
-                dataset = opened(config)
+                dataset = opened(config) if dataset is None else dataset
                 _begin(config, dataset, ledger, threads, accept_different)
                 return cls(found, config, ledger, lock, dataset, shared, threads, report)
             except BaseException:
@@ -190,15 +196,10 @@ class Campaign:
 
     def oracle(self) -> Simulated:
         """Answers from the dataset's own labels, with the config's noise and silence."""
-        ids = self.pictures.cut.pool
-        labels = self.pictures.truth("pool")
-        if labels is None:
-            raise InputError(
-                "oracle", expected="a dataset whose pool has labels", got=f"{self.config.data.name} without",
-                fix="Let a person label it: versionspace label.",
-            )  # fmt: skip
-        found = self.config.oracle
-        return Simulated(ids, labels, len(self.dataset.classes), found.noise, found.abstain, seed=self.config.seed)
+        labels, found = truth_of_pool(self.config, self.pictures), self.config.oracle
+        return Simulated(
+            self.pictures.cut.pool, labels, len(self.dataset.classes), found.noise, found.abstain, seed=self.config.seed
+        )
 
     def run(self) -> "Campaign":
         """To the end, with the dataset's labels for answers."""
@@ -238,7 +239,7 @@ class Campaign:
     def _cut(self) -> Pictures:
         """The images' roles: drawn and committed once, read from the folder ever after."""
         if self.state.split is None:
-            found = Pictures(self.dataset, cut(self.config, self.dataset))
+            found = Pictures(self.dataset, checked(self.config, self.dataset))
             truth = found.truth("test")
             arrays = found.cut.arrays() | ({} if truth is None else {"test_truth": truth})
             counts = {name: len(ids) for name, ids in found.cut.arrays().items()}
