@@ -209,6 +209,36 @@ def test_stop_rules_end_it(tmp_path):
         done(tmp_path / "b", "stop.when=flit(3, 0.1)")
 
 
+def test_the_audits_labels_do_not_count_for_a_rule_about_labels(tmp_path):
+    found = done(tmp_path, "stop.when=budget(15)", "budget.audit=5")
+    assert (found.measured()[-1].labels, found.spent) == (15, 20)
+
+
+def test_a_rule_that_ended_it_no_longer_counts_when_it_is_reopened_with_a_budget(tmp_path):
+    before = done(tmp_path, "stop.when=budget(15)")
+    assert (before.ended, before.spent) == ("15 labels are given", 15)
+    with Campaign.open(tmp_path) as campaign:
+        campaign.reopen()
+        assert campaign.propose() is None
+        assert campaign.state.ended == "15 labels are given"  # trained once more, and the rule still holds
+        campaign.reopen(20)
+        campaign.run()
+        assert (campaign.state.ended, campaign.state.spent()) == ("budget", 20)
+        campaign.reopen(22)
+    with Campaign.open(tmp_path) as campaign:
+        campaign.run()
+        assert (campaign.state.ended, campaign.state.spent()) == ("budget", 22)
+    assert verify(tmp_path) == {tmp_path: []}
+
+
+def test_a_rule_that_has_not_ended_it_still_counts_with_another_budget(tmp_path):
+    done(tmp_path, "stop.when=budget(30)")
+    with Campaign.open(tmp_path) as campaign:
+        campaign.reopen(40)
+        campaign.run()
+        assert (campaign.state.ended, campaign.state.spent()) == ("30 labels are given", 30)
+
+
 def test_the_audit_is_uniform_never_trained_on_and_paid_for(tmp_path):
     found = done(tmp_path, "budget.total=40", "budget.audit=15", "query.method=random")
     split = found.split()

@@ -180,19 +180,22 @@ class Campaign:
         return self.state.budget(self.config.budget.total)
 
     def reopen(self, budget: int | None = None) -> None:
-        """Goes on after the end: with another budget, or to train once more on labels that were corrected since.
+        """Goes on after the end: with a budget, until it is spent; without, to train once more on corrected labels.
 
-        A campaign that is going on has another budget from now on.
+        A stop rule that ended the campaign no longer counts once a budget is given. A campaign that is going on has
+        that budget from now on.
         """
-        wanted = self.budget if budget is None else budget
         least = max(1, self.state.spent())
+        wanted = max(self.budget, least) if budget is None else budget
         if isinstance(wanted, bool) or not isinstance(wanted, int) or wanted < least:
             raise InputError(
                 "budget", expected=f"at least {least}, the labels that are given already", got=repr(budget),
                 fix="Leave the campaign as it is to stop here.",
             )  # fmt: skip
         if self.state.ended or wanted != self.budget:
-            self.commit([Event("reopened", self.state.round, {"total": wanted})])
+            ruled = self.state.ended not in ("", *ENDS)
+            past = {"rules": "past"} if ruled and budget is not None else {}
+            self.commit([Event("reopened", self.state.round, {"total": wanted, **past})])
 
     def oracle(self) -> Simulated:
         """Answers from the dataset's own labels, with the config's noise and silence."""

@@ -233,8 +233,8 @@ class Rounds:
         if left <= 0:
             return SPENT
         if len(self.candidates(state)) == 0:
-            return "the pool is exhausted"
-        return self.rule.reason(rounds) if self.rule else ""
+            return EXHAUSTED
+        return self.rule.reason(rounds) if self.rule and not state.past_rules else ""
 
     def _kept(self, round_: int, state: State, last: bool) -> bool:
         """A person may stop after any round and want her classifier."""
