@@ -2,9 +2,11 @@
 
 import json
 import logging
+import shutil
 
 import numpy as np
 import pytest
+from PIL import Image
 
 import versionspace as vs
 from campaign.tiny import config
@@ -355,8 +357,6 @@ def test_kappa_compares_with_the_round_before(finished):
 
 def test_a_folder_with_a_person(tmp_path):
     """Sub-folders that are not among her classes are only folders; the images are asked by their content's hash."""
-    from PIL import Image
-
     digits = data.load("digits").train
     for i in range(60):
         place = tmp_path / "photos" / ("2021" if i % 2 else "2022")
@@ -412,6 +412,58 @@ kind = "person"
     export_labels(found, "imagefolder", tmp_path / "out")
     assert {p.name for p in (tmp_path / "out").iterdir()} == {"even", "odd"}
     assert len(list((tmp_path / "out").rglob("*.png"))) == 20
+
+
+def class_folders(root):
+    """Twenty digits each of three classes."""
+    digits = data.load("digits").train
+    for number in (1, 2, 3):
+        (root / f"class{number}").mkdir(parents=True)
+        for i in np.flatnonzero(digits.labels == number)[:20]:
+            Image.fromarray(digits.images[i, ..., 0]).save(root / f"class{number}" / f"{i}.png")
+    return root
+
+
+@pytest.mark.parametrize("kind", ["labels", "person"])
+@pytest.mark.parametrize("ended", [False, True])
+@pytest.mark.parametrize("change", ["renamed", "added"])
+def test_a_folder_whose_classes_are_others_than_at_the_start_is_refused(kind, ended, change, tmp_path):
+    """Truth is numbers of today's classes, in their order: they would mean others."""
+    photos = class_folders(tmp_path / "photos")
+    toml = f"""
+[data]
+name = "{photos}"
+size = 8
+channels = 1
+initial = 3
+[ensemble]
+members = 2
+[training]
+epochs = 1
+[query]
+size = 3
+[budget]
+total = {3 if ended else 9}
+[oracle]
+kind = "{kind}"
+"""
+    with Campaign.create(tmp_path / "c", read_text(toml, "photos")) as campaign:
+        while not campaign.state.metrics:
+            ids = campaign.propose().ids
+            campaign.accept(campaign.oracle().answer(ids))
+            campaign.propose()
+        assert bool(campaign.state.ended) == ended
+    if change == "renamed":
+        (photos / "class1").rename(photos / "zebra")
+    else:
+        (photos / "apples").mkdir()
+        shutil.copyfile(next((photos / "class1").iterdir()), photos / "apples" / "1.png")
+    with pytest.raises(StoreError, match="classes: expected class1, class2, class3, as when the campaign began"):
+        Campaign.open(tmp_path / "c")
+    if change == "renamed":
+        (photos / "zebra").rename(photos / "class1")
+        with Campaign.open(tmp_path / "c") as campaign:
+            campaign.run()
 
 
 @pytest.mark.parametrize("method", ["gvd", "bald", "coreset", "dfal"])

@@ -314,7 +314,7 @@ def _begin(config: Config, dataset: Dataset, ledger: Ledger, threads: int | None
     state = replay(ledger.events())
     table = sizes(config.ensemble.net)
     checks = dict(dataset.checksums) if dataset.report is None else {}
-    body = {
+    body: dict[str, Any] = {
         "method": config.query.method,
         "seed": config.seed,
         "classes": list(config.data.classes or dataset.classes),
@@ -334,6 +334,7 @@ def _begin(config: Config, dataset: Dataset, ledger: Ledger, threads: int | None
     if state.begun is None:
         ledger.append([Event("begun", 0, body, environment=environment)])
         return
+    _same_classes(state.begun["classes"], body["classes"])
     if state.ended:
         return
     for name in ("sizes", "training", "dataset", "net"):
@@ -350,6 +351,15 @@ def _begin(config: Config, dataset: Dataset, ledger: Ledger, threads: int | None
             fix="Install those, or go on with --accept-different: the numbers may then differ in their last bits.",
         )  # fmt: skip
     ledger.append([Event("resumed", environment=environment)])
+
+
+def _same_classes(before: Sequence[str], now: Sequence[str]) -> None:
+    """Labels of a folder are numbers of its classes: with other classes they would be those of others."""
+    if list(before) != list(now):
+        raise StoreError(
+            "classes", expected=f"{', '.join(before)}, as when the campaign began", got=", ".join(now),
+            fix="Name the folders of the classes, or labels.csv, as they were, or begin anew.",
+        )  # fmt: skip
 
 
 def _version(package: str) -> str:
