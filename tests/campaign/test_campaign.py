@@ -172,6 +172,33 @@ def test_a_loop_that_never_answers_is_told_so(tmp_path):
             pass
 
 
+def test_the_audit_cannot_be_closed(tmp_path):
+    with Campaign.create(tmp_path, config("budget.audit=3")) as campaign:
+        audit = campaign.propose()
+        with pytest.raises(InputError, match="close_round: expected a round that may be closed, got the audit"):
+            campaign.close_round()
+        campaign.accept(dict.fromkeys(audit.ids))  # skipped: it goes on
+        assert campaign.propose().purpose == "initial"
+        campaign.close_round()
+        assert campaign.propose().purpose == "cold start"
+
+
+def test_images_of_closed_rounds_are_asked_again_once_there_are_no_others(tmp_path):
+    changes = ("data.initial=0", "data.pool=20", "data.balanced=false", "cold_start.size=8", "budget.total=12")
+    with Campaign.create(tmp_path, config(*changes)) as campaign:
+        asked = []
+        for _ in range(3):
+            asked.append(campaign.propose().ids)
+            campaign.close_round()
+        assert [len(ids) for ids in asked] == [8, 8, 4]
+        assert len({i for ids in asked for i in ids}) == 20  # all of the pool, once
+        again = campaign.propose()
+        assert (again.purpose, len(again.ids)) == ("cold start", 8)
+        campaign.run()
+        assert campaign.state.spent() == 12
+    assert verify(tmp_path) == {tmp_path: []}
+
+
 def test_skipped_images_are_not_asked_again_and_cost_nothing(tmp_path):
     found = done(tmp_path, "oracle.abstain=0.4")
     answers = [a for r in found.rounds for a in r.answers.values()]

@@ -163,8 +163,17 @@ class Campaign:
         self.commit(events)
 
     def close_round(self) -> None:
-        """Goes on without the answers that are missing from this round; they may still come later."""
-        if any(self.state.is_open(ask) for ask in self.state.asks if ask.purpose != "audit"):
+        """Goes on without the answers that are missing from this round; they may still come later.
+
+        The audit cannot be closed: who leaves out what is hard to tell would find the classifiers better than they are.
+        """
+        waiting = [ask.purpose for ask in self.state.asks if self.state.is_open(ask)]
+        if set(waiting) == {"audit"}:
+            raise InputError(
+                "close_round", expected="a round that may be closed", got="the audit",
+                fix="Answer its images; {id: None} skips those that cannot be labelled.",
+            )  # fmt: skip
+        if waiting:
             self.commit([Event("closed", self.state.round)])
 
     def add_class(self, name: str) -> None:
@@ -274,12 +283,15 @@ class Campaign:
             if given:
                 _log.warning("no image of %s after %d labels: training starts without", ", ".join(missing), len(given))
                 return []
-            return [Event("ended", 0, {"why": "the pool is exhausted and no image has a label"})]
-        size = min(self.config.cold_start.size or max(2, len(state.classes)), cap - len(given), budget, len(left))
+            return [Event("ended", 0, {"why": UNLABELLED})]
         ids = self.pictures.cut.askable()
+        asked = np.array(list(state.places), ids.dtype)
+        fresh = left[~np.isin(left, asked)]
+        if len(fresh) == 0:  # only images of rounds that were closed are left: they are asked again
+            asked, fresh = ids[~np.isin(ids, left)], left
+        size = min(self.config.cold_start.size or max(2, len(state.classes)), cap - len(given), budget, len(fresh))
         if self._features is None:
             self._features = simple_features(self.pictures.pool(ids))
-        asked = np.array(list(state.places), ids.dtype)
         chosen, distances = diverse(self._features, ids, asked, size, rng.key(self.config.seed, "cold start"))
         return [proposed(0, len(state.asks), "cold start", chosen, distances)]
 
