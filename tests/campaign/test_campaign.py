@@ -12,6 +12,7 @@ import versionspace as vs
 from campaign.tiny import config
 from versionspace import data
 from versionspace.campaign import Campaign
+from versionspace.campaign.rounds import proposed
 from versionspace.config import read_text
 from versionspace.ensemble import Ensemble
 from versionspace.errors import InputError
@@ -152,6 +153,36 @@ def test_answers_may_be_few_late_corrected_and_skipped(tmp_path):
         assert b not in second.ids
         campaign.accept({c: 1})  # late: still taken
         assert campaign.state.given() == {a: "4", c: "1"}
+
+
+def test_ids_and_classes_may_be_numpys(tmp_path):
+    with Campaign.create(tmp_path, config()) as campaign:
+        ids = np.asarray(campaign.propose().ids)
+        campaign.accept({i: np.int64(3) for i in ids})
+        assert campaign.state.given() == dict.fromkeys(ids.tolist(), "3")
+
+
+def test_late_answers_may_exceed_the_budget_and_the_folder_is_whole(tmp_path):
+    with Campaign.create(tmp_path, config("budget.total=15")) as campaign:
+        first = campaign.propose().ids
+        campaign.accept(dict.fromkeys(first[:5], 0))
+        campaign.close_round()
+        for proposal in campaign:
+            campaign.accept(dict.fromkeys(proposal.ids, 1))
+        late = [i for i in first if i not in campaign.state.labels]
+        campaign.accept(dict.fromkeys(late, 2))
+        assert campaign.state.spent() == 15 + len(late) > 15
+        campaign.accept({first[0]: None})  # and one is taken back
+        campaign.reopen()
+        assert campaign.propose() is None
+    assert verify(tmp_path) == {tmp_path: []}
+
+
+def test_an_ask_beyond_the_budget_is_a_problem(tmp_path):
+    with Campaign.create(tmp_path, config()) as campaign:
+        ids = campaign.pictures.cut.askable()[:26]
+        campaign.commit([proposed(0, 0, "initial", ids, np.zeros(26))])
+    assert verify(tmp_path)[tmp_path] == ["event 3: asks for label 26 of a budget of 25"]
 
 
 def test_bad_answers_are_refused_whole(tmp_path):

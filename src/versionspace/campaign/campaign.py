@@ -150,7 +150,8 @@ class Campaign:
         ``uids``: names of the events, so that sending one twice counts once.
         """
         events = []
-        for image, answer in answers.items():
+        for given, answer in answers.items():
+            image: ImageId = given.item() if isinstance(given, np.generic) else given
             place = self.state.places.get(image)
             if place is None:
                 raise InputError(

@@ -1,6 +1,7 @@
 """Whether a folder is whole: the ledger replayed, every file it names there and unchanged, metrics recomputed."""
 
 import itertools
+from collections.abc import Sequence
 from pathlib import Path
 
 from versionspace.config import read_text
@@ -9,7 +10,7 @@ from versionspace.space import pairwise_disagreement
 from versionspace.store.events import Event
 from versionspace.store.folder import Folder, campaigns, read_arrays, sha256
 from versionspace.store.ledger import Ledger
-from versionspace.store.replay import State, replay
+from versionspace.store.replay import ImageId, State, replay
 
 
 def verify(path: Path | str) -> dict[Path, list[str]]:
@@ -34,15 +35,39 @@ def _problems(folder: Folder) -> list[str]:
     if state.begun.get("method") != config.query.method or state.begun.get("seed") != config.seed:
         found.append("campaign.toml is of another method or seed than the ledger")
     person = config.oracle.kind == "person"  # who may answer late, and correct what she skipped or labelled
-    budget = state.budget(config.budget.total)
-    if state.spent() > budget and not person:
-        found.append(f"{state.spent()} labels were given for a budget of {budget}")
+    if not person:
+        found += _overdrawn(events, config.budget.total)
     if state.split is not None:
         found += _file(folder.split, state.split["sha256"])
     ends = {min(state.measured, default=0), max(state.measured, default=0)}
     for round_, event in state.measured.items():
         found += _round(folder, round_, event, weights=config.keep == "all" or round_ in ends)
-    return found + _order(state, fewer=person)
+    return found + _order(state, fewer=person or _taken_back(events))
+
+
+def _overdrawn(events: Sequence[Event], total: int) -> list[str]:
+    """Proposals that ask for more than the budget has left. Answers that come late may exceed it."""
+    found, state = [], State()
+    for event in events:
+        replay([event], state)
+        if event.kind == "proposed":
+            waiting = sum(len(state.unanswered(ask)) for ask in state.asks if not ask.closed)
+            budget = state.budget(total)
+            if state.spent() + waiting > budget:
+                found.append(f"event {event.number}: asks for label {state.spent() + waiting} of a budget of {budget}")
+    return found
+
+
+def _taken_back(events: Sequence[Event]) -> bool:
+    """Whether an image that had a label was skipped afterwards."""
+    named: set[ImageId] = set()
+    for event in events:
+        if event.kind == "answered":
+            if event.body["class"] is not None:
+                named.add(event.body["id"])
+            elif event.body["id"] in named:
+                return True
+    return False
 
 
 def _round(folder: Folder, round_: int, event: Event, *, weights: bool) -> list[str]:
