@@ -4,9 +4,13 @@ M  hypotheses (members of the ensemble)      N  images of the pool      T  image
 C  classes                                   K  distinct sub-spaces     F  features
 
 Arrays are ordered M, N, C, and a name may carry its axes: ``probs_MNC``, ``votes_MN``.
+
+And two questions about values that people write: is it a number, is it a count?
 """
 
-from typing import Any, Literal, TypeAlias
+import math
+from numbers import Integral, Real
+from typing import Any, Literal, TypeAlias, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
@@ -23,3 +27,21 @@ ArrayLike: TypeAlias = Any
 
 Vote: TypeAlias = Literal["soft", "hard"]
 """soft: the class with the largest summed probability. hard: the class with the most votes."""
+
+
+def is_number(value: object) -> TypeGuard[float]:
+    """Whether a value is a finite number; True and False are none.
+
+    >>> is_number(0.5), is_number(2), is_number(True), is_number("2"), is_number(float("nan"))
+    (True, True, False, False, False)
+    """
+    return not isinstance(value, bool) and isinstance(value, Real) and math.isfinite(value)
+
+
+def is_count(value: object) -> TypeGuard[int]:
+    """Whether a value is a whole number of at least 1.
+
+    >>> is_count(1), is_count(0), is_count(2.5), is_count(True)
+    (True, False, False, False)
+    """
+    return not isinstance(value, bool) and isinstance(value, Integral) and int(value) >= 1

@@ -2,14 +2,17 @@
 
 import json
 import logging
+import shutil
 
 import numpy as np
 import pytest
+from PIL import Image
 
 import versionspace as vs
 from campaign.tiny import config
 from versionspace import data
 from versionspace.campaign import Campaign
+from versionspace.campaign.rounds import proposed
 from versionspace.config import read_text
 from versionspace.ensemble import Ensemble
 from versionspace.errors import InputError
@@ -152,6 +155,36 @@ def test_answers_may_be_few_late_corrected_and_skipped(tmp_path):
         assert campaign.state.given() == {a: "4", c: "1"}
 
 
+def test_ids_and_classes_may_be_numpys(tmp_path):
+    with Campaign.create(tmp_path, config()) as campaign:
+        ids = np.asarray(campaign.propose().ids)
+        campaign.accept({i: np.int64(3) for i in ids})
+        assert campaign.state.given() == dict.fromkeys(ids.tolist(), "3")
+
+
+def test_late_answers_may_exceed_the_budget_and_the_folder_is_whole(tmp_path):
+    with Campaign.create(tmp_path, config("budget.total=15")) as campaign:
+        first = campaign.propose().ids
+        campaign.accept(dict.fromkeys(first[:5], 0))
+        campaign.close_round()
+        for proposal in campaign:
+            campaign.accept(dict.fromkeys(proposal.ids, 1))
+        late = [i for i in first if i not in campaign.state.labels]
+        campaign.accept(dict.fromkeys(late, 2))
+        assert campaign.state.spent() == 15 + len(late) > 15
+        campaign.accept({first[0]: None})  # and one is taken back
+        campaign.reopen()
+        assert campaign.propose() is None
+    assert verify(tmp_path) == {tmp_path: []}
+
+
+def test_an_ask_beyond_the_budget_is_a_problem(tmp_path):
+    with Campaign.create(tmp_path, config()) as campaign:
+        ids = campaign.pictures.cut.askable()[:26]
+        campaign.commit([proposed(0, 0, "initial", ids, np.zeros(26))])
+    assert verify(tmp_path)[tmp_path] == ["event 3: asks for label 26 of a budget of 25"]
+
+
 def test_bad_answers_are_refused_whole(tmp_path):
     with Campaign.create(tmp_path, config()) as campaign:
         a, b, *_ = campaign.propose().ids
@@ -168,6 +201,33 @@ def test_a_loop_that_never_answers_is_told_so(tmp_path):
     with Campaign.create(tmp_path, config()) as campaign, pytest.raises(InputError, match="between proposals"):
         for _ in campaign:
             pass
+
+
+def test_the_audit_cannot_be_closed(tmp_path):
+    with Campaign.create(tmp_path, config("budget.audit=3")) as campaign:
+        audit = campaign.propose()
+        with pytest.raises(InputError, match="close_round: expected a round that may be closed, got the audit"):
+            campaign.close_round()
+        campaign.accept(dict.fromkeys(audit.ids))  # skipped: it goes on
+        assert campaign.propose().purpose == "initial"
+        campaign.close_round()
+        assert campaign.propose().purpose == "cold start"
+
+
+def test_images_of_closed_rounds_are_asked_again_once_there_are_no_others(tmp_path):
+    changes = ("data.initial=0", "data.pool=20", "data.balanced=false", "cold_start.size=8", "budget.total=12")
+    with Campaign.create(tmp_path, config(*changes)) as campaign:
+        asked = []
+        for _ in range(3):
+            asked.append(campaign.propose().ids)
+            campaign.close_round()
+        assert [len(ids) for ids in asked] == [8, 8, 4]
+        assert len({i for ids in asked for i in ids}) == 20  # all of the pool, once
+        again = campaign.propose()
+        assert (again.purpose, len(again.ids)) == ("cold start", 8)
+        campaign.run()
+        assert campaign.state.spent() == 12
+    assert verify(tmp_path) == {tmp_path: []}
 
 
 def test_skipped_images_are_not_asked_again_and_cost_nothing(tmp_path):
@@ -207,6 +267,36 @@ def test_stop_rules_end_it(tmp_path):
     assert found.ended.startswith("15 labels are given and the diameter moved by")
     with pytest.raises(InputError, match="flat"):
         done(tmp_path / "b", "stop.when=flit(3, 0.1)")
+
+
+def test_the_audits_labels_do_not_count_for_a_rule_about_labels(tmp_path):
+    found = done(tmp_path, "stop.when=budget(15)", "budget.audit=5")
+    assert (found.measured()[-1].labels, found.spent) == (15, 20)
+
+
+def test_a_rule_that_ended_it_no_longer_counts_when_it_is_reopened_with_a_budget(tmp_path):
+    before = done(tmp_path, "stop.when=budget(15)")
+    assert (before.ended, before.spent) == ("15 labels are given", 15)
+    with Campaign.open(tmp_path) as campaign:
+        campaign.reopen()
+        assert campaign.propose() is None
+        assert campaign.state.ended == "15 labels are given"  # trained once more, and the rule still holds
+        campaign.reopen(20)
+        campaign.run()
+        assert (campaign.state.ended, campaign.state.spent()) == ("budget", 20)
+        campaign.reopen(22)
+    with Campaign.open(tmp_path) as campaign:
+        campaign.run()
+        assert (campaign.state.ended, campaign.state.spent()) == ("budget", 22)
+    assert verify(tmp_path) == {tmp_path: []}
+
+
+def test_a_rule_that_has_not_ended_it_still_counts_with_another_budget(tmp_path):
+    done(tmp_path, "stop.when=budget(30)")
+    with Campaign.open(tmp_path) as campaign:
+        campaign.reopen(40)
+        campaign.run()
+        assert (campaign.state.ended, campaign.state.spent()) == ("30 labels are given", 30)
 
 
 def test_the_audit_is_uniform_never_trained_on_and_paid_for(tmp_path):
@@ -325,8 +415,6 @@ def test_kappa_compares_with_the_round_before(finished):
 
 def test_a_folder_with_a_person(tmp_path):
     """Sub-folders that are not among her classes are only folders; the images are asked by their content's hash."""
-    from PIL import Image
-
     digits = data.load("digits").train
     for i in range(60):
         place = tmp_path / "photos" / ("2021" if i % 2 else "2022")
@@ -382,6 +470,58 @@ kind = "person"
     export_labels(found, "imagefolder", tmp_path / "out")
     assert {p.name for p in (tmp_path / "out").iterdir()} == {"even", "odd"}
     assert len(list((tmp_path / "out").rglob("*.png"))) == 20
+
+
+def class_folders(root):
+    """Twenty digits each of three classes."""
+    digits = data.load("digits").train
+    for number in (1, 2, 3):
+        (root / f"class{number}").mkdir(parents=True)
+        for i in np.flatnonzero(digits.labels == number)[:20]:
+            Image.fromarray(digits.images[i, ..., 0]).save(root / f"class{number}" / f"{i}.png")
+    return root
+
+
+@pytest.mark.parametrize("kind", ["labels", "person"])
+@pytest.mark.parametrize("ended", [False, True])
+@pytest.mark.parametrize("change", ["renamed", "added"])
+def test_a_folder_whose_classes_are_others_than_at_the_start_is_refused(kind, ended, change, tmp_path):
+    """Truth is numbers of today's classes, in their order: they would mean others."""
+    photos = class_folders(tmp_path / "photos")
+    toml = f"""
+[data]
+name = "{photos}"
+size = 8
+channels = 1
+initial = 3
+[ensemble]
+members = 2
+[training]
+epochs = 1
+[query]
+size = 3
+[budget]
+total = {3 if ended else 9}
+[oracle]
+kind = "{kind}"
+"""
+    with Campaign.create(tmp_path / "c", read_text(toml, "photos")) as campaign:
+        while not campaign.state.metrics:
+            ids = campaign.propose().ids
+            campaign.accept(campaign.oracle().answer(ids))
+            campaign.propose()
+        assert bool(campaign.state.ended) == ended
+    if change == "renamed":
+        (photos / "class1").rename(photos / "zebra")
+    else:
+        (photos / "apples").mkdir()
+        shutil.copyfile(next((photos / "class1").iterdir()), photos / "apples" / "1.png")
+    with pytest.raises(StoreError, match="classes: expected class1, class2, class3, as when the campaign began"):
+        Campaign.open(tmp_path / "c")
+    if change == "renamed":
+        (photos / "zebra").rename(photos / "class1")
+        with Campaign.open(tmp_path / "c") as campaign:
+            campaign.run()
 
 
 @pytest.mark.parametrize("method", ["gvd", "bald", "coreset", "dfal"])

@@ -61,5 +61,28 @@ def test_nonsense_is_refused(text):
         parse(text)
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("budget(0)", "at least 1"), ("budget(1.5)", "whole number"), ("budget(True)", "whole number"),
+        ("accuracy('0.9')", "a number above 0"), ("accuracy(90)", "up to 1"), ("accuracy(0.0)", "above 0"),
+        ("accuracy(0.05, on='tets')", "validation, test, pool, reference"), ("accuracy(0.9, on=['test'])", "on one of"),
+        ("diameter(-0.1)", "from 0"), ("diameter(1)", "without 1"), ("diameter(None)", "a number"),
+        ("flat(1.5, 0.1)", "whole number"), ("flat(0, 0.0)", "at least 1"), ("flat(3, -0.1)", "from 0 to 1"),
+        ("kappa(-1.0, rounds=0)", "above 0"), ("kappa(0.9, rounds=0)", "at least 1"), ("kappa(1.1)", "up to 1"),
+        ("audit(0.0)", "between 0 and 1"), ("audit(1.0)", "between 0 and 1"), ("budget(5) & audit('x')", "a number"),
+    ],
+)  # fmt: skip
+def test_values_that_make_no_sense_are_refused(text, said):
+    with pytest.raises(InputError, match="stop.when: expected") as error:
+        parse(text)
+    assert said in str(error.value)
+
+
+def test_the_rules_that_one_is_made_of():
+    rule = parse("(budget(5) | kappa(0.9, 2)) & accuracy(0.9, 'test')")
+    assert list(rule.named()) == [budget(5), kappa(0.9, 2), accuracy(0.9, "test")]
+
+
 def test_nothing_is_no_rule():
     assert parse("  ") is None

@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 
 from campaign.tiny import TOML
 from versionspace import data
+from versionspace.campaign.predicting import read_model
 from versionspace.cli.app import app, main
 from versionspace.cli.words import read_seeds
 from versionspace.ensemble import Ensemble
@@ -135,6 +136,12 @@ def test_an_exported_model_classifies_new_images(grid, tmp_path):
         assert r"caf\xe9.png" in (tmp_path / "q.csv").read_text(encoding="utf-8")
     assert "nothing there" in versionspace("predict", tmp_path / "model", tmp_path / "nowhere", code=2).stderr
     assert "export" in versionspace("predict", tmp_path, tmp_path / "new", code=2).stderr
+    about = json.loads((tmp_path / "model" / "model.json").read_text())
+    for wrong in ({}, [], about | {"classes": ["one"]}, about | {"images": {"shape": [8], "fit": "crop"}}):
+        (tmp_path / "model" / "model.json").write_text(json.dumps(wrong))
+        with pytest.raises(InputError, match="as exported, got .*versionspace export"):
+            read_model(tmp_path / "model")
+    assert "Traceback" not in versionspace("predict", tmp_path / "model", tmp_path / "new", code=2).stderr
 
 
 def test_models_out(grid, tmp_path):
@@ -177,17 +184,43 @@ def test_models_out(grid, tmp_path):
         ("status nowhere", "versionspace run"),
         ("plan smal/mnist", "small/mnist"), ("presets smal/mnist", "small/mnist"),
         ("run demo --set data.name=nowhere --out {tmp}/x", "digits"),
+        ("run {tiny} --set data.pool=99999 --out {tmp}/x", "too few"),
+        ("run {tiny} --set training.epochs=many", "training.epochs: expected a whole number of at least 1, got 'many'"),
+        ("run {tiny} --set training.rate=fast", "training.rate: expected a positive number, got 'fast'"),
+        ("run {tiny} --set training.epochs=2.5", "training.epochs: expected a whole number of at least 1, got 2.5"),
+        ("run {tiny} --methods gvd,badge --set query.member=all --out {tmp}/x", "since badge looks at one, got 'all'"),
+        ("run {tiny} --methods badge --set query.member=7 --out {tmp}/x", "0 to 2"),
+        ("run {tiny} --set 'stop.when=flat(0, 0.0)' --out {tmp}/x", "a whole number of at least 1"),
+        ("plan {tiny} --methods gvdd", "Did you mean 'gvd'"),
+        ("export {grid}/gvd/0 --labels csv --out .", "expected a file to write, got a folder"),
+        ("predict {tmp} {tmp} --out .", "expected a file to write, got a folder"),
     ],
 )  # fmt: skip
-def test_mistakes_are_sentences(words, said, grid, tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(sys, "argv", ["versionspace", *shlex.split(words.format(grid=grid, tmp=tmp_path))])
-    monkeypatch.chdir(tmp_path)
+def test_mistakes_are_sentences(words, said, grid, tiny, tmp_path, monkeypatch, capsys):
+    place = tmp_path / "empty"
+    place.mkdir()
+    monkeypatch.setattr(sys, "argv", ["versionspace", *shlex.split(words.format(grid=grid, tiny=tiny, tmp=place))])
+    monkeypatch.chdir(place)
     with pytest.raises(SystemExit) as end:
         main()
-    assert end.value.code in (1, 2)
+    assert end.value.code == 2
     heard = " ".join(capsys.readouterr().err.split())
     assert said in heard
     assert "Traceback" not in heard
+    assert list(place.iterdir()) == [], "nothing was made"
+
+
+def test_a_run_that_was_refused_can_be_mended_in_its_folder(tiny, tmp_path):
+    out = tmp_path / "out"
+    assert "too few" in versionspace("run", tiny, "--set", "data.pool=99999", "--out", out, code=2).stderr
+    versionspace("run", tiny, "--set", "budget.total=10", "--methods", "random", "--out", out)
+    assert read(out / "random" / "0").ended == "budget"
+
+
+def test_a_plan_is_of_what_can_be_asked(tiny):
+    said = versionspace("plan", tiny, "--methods", "random", "--set", "budget.total=100000").stdout
+    assert re.search(r"campaigns\s+1, each 29 rounds", said)
+    assert "150, all that the pool has; the budget would be 100000" in " ".join(said.split())
 
 
 def test_plan_says_what_it_would_take():

@@ -5,7 +5,7 @@ import tomllib
 
 import pytest
 
-from versionspace.config import PRESETS, differences, preset_text, read, read_text, written
+from versionspace.config import PRESETS, changed, differences, preset_text, read, read_text, written
 from versionspace.data import SIZES
 from versionspace.ensemble import TRAININGS
 from versionspace.errors import InputError
@@ -71,7 +71,15 @@ def test_small_presets_keep_the_papers_protocol(name):
         (LEAST + "[query]\nsize = 0\n", "greater than or equal to 1, got 0"),
         (LEAST + "[query]\nsize = '5'\n", "query.size"),
         (LEAST + "[training]\nepoks = 3\n", "epochs"),
-        (LEAST + "[training]\nrate = -1.0\n", "positive"),
+        (LEAST + "[training]\nrate = -1.0\n", "training.rate: expected a positive number, got -1.0"),
+        (LEAST + "[training]\nrate = 'fast'\n", "training.rate: expected a positive number, got 'fast'"),
+        (LEAST + "[training]\nrate = inf\n", "training.rate"),
+        (LEAST + "[training]\nepochs = 'many'\n", "training.epochs: expected a whole number of at least 1, got 'many'"),
+        (LEAST + "[training]\nepochs = 2.5\n", "training.epochs: expected a whole number of at least 1, got 2.5"),
+        (LEAST + "[training]\nbatch = true\n", "training.batch"),
+        (LEAST + "[training]\nmomentum = [1]\n", "training.momentum"),
+        (LEAST + "[training]\nlike = 3\n", "mnist"),
+        (LEAST + "[query]\nmethod = 'badge'\nmember = 'all'\n", "query.member: expected the number of a member"),
         (LEAST + "[ensemble]\nnet = 'conv9'\n", "conv6"),
         ("[data]\nname = 'digits'\n", "a value for budget"),
         ("[data]\nname = 'digits'\ninitial = 60\n[budget]\ntotal = 50\n", "must hold"),
@@ -93,6 +101,15 @@ def test_changes_are_made_on_the_way():
     assert config.budget.total == 200
     assert config.training_for(True).epochs == 7
     assert config.stop.when == "flat(2, 0.1)"
+
+
+def test_changes_are_made_to_a_config():
+    before = read("demo")
+    after = changed(before, ["budget.total=200"])
+    assert (before.budget.total, after.budget.total, after.preset) == (100, 200, "demo")
+    assert differences(before, after) == ["budget.total: 100 before, 200 now"]
+    with pytest.raises(InputError, match="Did you mean budget.total?"):
+        changed(before, ["budget.totle=200"])
 
 
 @pytest.mark.parametrize("change", ["budget", "=3", "budget.=3", "preset.x=1"])

@@ -4,6 +4,7 @@ import importlib
 import os
 import shutil
 import subprocess
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -61,6 +62,18 @@ def test_a_write_that_fails_leaves_what_was_there(tmp_path, monkeypatch):
         write(tmp_path / "x", b"after")
     assert (tmp_path / "x").read_bytes() == b"before"
     assert [p.name for p in tmp_path.iterdir()] == ["x"]
+
+
+@pytest.mark.parametrize("place", [".", "..", "/", "there"])
+def test_a_file_is_not_written_where_a_folder_is(place, tmp_path, monkeypatch):
+    (tmp_path / "here" / "there").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "here")
+    with pytest.raises(StoreError, match="expected a file to write, got a folder"):
+        write(Path(place), b"content")
+    if place != "there":
+        with pytest.raises(StoreError, match="by its name"):
+            write_folder(Path(place), lambda folder: folder.mkdir())
+    assert [p.name for p in tmp_path.rglob("*")] == ["here", "there"]
 
 
 def test_a_folder_that_fails_does_not_appear(tmp_path):

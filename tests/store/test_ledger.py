@@ -115,6 +115,18 @@ def test_a_newer_schema_is_refused_and_an_older_one_brought_up(path, monkeypatch
             way(path)
 
 
+def test_killed_while_it_is_made_there_is_none(path, monkeypatch):
+    """A file without its table could not be read, and the campaign not go on."""
+    with monkeypatch.context() as patched:
+        patched.setattr(ledgers, "_migrate", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            Ledger.open(path)
+    assert not path.exists()
+    with Ledger.open(path) as ledger:
+        ledger.append(labels([1]))
+    assert [p.name for p in path.parent.iterdir()] == ["ledger.sqlite"]
+
+
 def test_a_lock_is_refused_while_held_and_gone_with_its_holder(tmp_path):
     code = f"""
 import sys, time

@@ -13,12 +13,13 @@ from typing import Any
 import numpy as np
 
 from versionspace import rng
+from versionspace.campaign.checking import checked, truth_of_pool
 from versionspace.campaign.coldstart import diverse, simple_features
 from versionspace.campaign.learning import training_of
 from versionspace.campaign.missing import sentence
-from versionspace.campaign.pictures import Pictures, cut, opened, restored
-from versionspace.campaign.placing import keep, moved, place
-from versionspace.campaign.rounds import Rounds, Step, proposed, quiet
+from versionspace.campaign.pictures import Pictures, opened, restored
+from versionspace.campaign.placing import keep, moved, place, untouched
+from versionspace.campaign.rounds import ENDS, UNLABELLED, Rounds, Step, proposed, quiet
 from versionspace.config import Config, read_text
 from versionspace.data import DATASETS, Dataset
 from versionspace.ensemble.sizes import sizes
@@ -83,9 +84,12 @@ class Campaign:
     @classmethod
     def create(cls, folder: Path | str, config: Config, **options: Any) -> "Campaign":
         """Begins a campaign in a new folder, or goes on with one that has this very config."""
-        path = Path(folder)
+        path, dataset = Path(folder), None
+        if untouched(Folder(path)):
+            dataset = opened(config)
+            checked(config, dataset)
         place(path, config)
-        return cls.open(path, **options)
+        return cls.open(path, dataset=dataset, **options)
 
     @classmethod
     def open(
@@ -97,12 +101,13 @@ class Campaign:
         report: Callable[[Step], None] = quiet,
         accept_different: bool = False,
         images: Path | None = None,
+        dataset: Dataset | None = None,
     ) -> "Campaign":
         """Goes on with a campaign.
 
         ``shared``: where methods of a grid keep the first ensemble. ``accept_different`` goes on though other versions
         of torch or numpy, which may give other bits, are installed than when it began; with a person nobody minds.
-        ``images``: where the folder of images lies now, if it was moved.
+        ``images``: where the folder of images lies now, if it was moved. ``dataset``: the config's, if at hand.
         """
         found = Folder(Path(folder))
         if not found.config.is_file():
@@ -117,7 +122,7 @@ class Campaign:
             try:
                 found.clean()
                 before, config = config, config if images is None else moved(config, images)
-                dataset = opened(config)
+                dataset = opened(config) if dataset is None else dataset
                 stored = _stored(found, config, dataset, ledger)
                 _begin(config, dataset, ledger, threads, accept_different)
                 if config is not before:
@@ -155,7 +160,8 @@ class Campaign:
         ``uids``: names of the events, so that sending one twice counts once.
         """
         events = []
-        for image, answer in answers.items():
+        for given, answer in answers.items():
+            image: ImageId = given.item() if isinstance(given, np.generic) else given
             place = self.state.places.get(image)
             if place is None:
                 raise InputError(
@@ -168,7 +174,15 @@ class Campaign:
         self.commit(events)
 
     def close_round(self) -> None:
-        """Goes on without the answers that are missing from this round; they may still come later."""
+        """Goes on without the answers that are missing from this round; they may still come later.
+
+        The audit cannot be closed: who leaves out what is hard to tell would find the classifiers better than they are.
+        """
+        if {ask.purpose for ask in self.state.asks if self.state.is_open(ask)} == {"audit"}:
+            raise InputError(
+                "close_round", expected="a round that may be closed", got="the audit",
+                fix="Answer its images; {id: None} skips those that cannot be labelled.",
+            )  # fmt: skip
         if any(self.state.is_unfinished(ask) for ask in self.state.asks if ask.purpose != "audit"):
             self.commit([Event("closed", self.state.round)])
 
@@ -185,31 +199,29 @@ class Campaign:
         return self.state.budget(self.config.budget.total)
 
     def reopen(self, budget: int | None = None) -> None:
-        """Goes on after the end: with another budget, or to train once more on labels that were corrected since.
+        """Goes on after the end: with a budget, until it is spent; without, to train once more on corrected labels.
 
-        A campaign that is going on has another budget from now on.
+        A stop rule that ended the campaign no longer counts once a budget is given. A campaign that is going on has
+        that budget from now on.
         """
-        wanted = self.budget if budget is None else budget
         least = max(1, self.state.spent())
+        wanted = max(self.budget, least) if budget is None else budget
         if isinstance(wanted, bool) or not isinstance(wanted, int) or wanted < least:
             raise InputError(
                 "budget", expected=f"at least {least}, the labels that are given already", got=repr(budget),
                 fix="Leave the campaign as it is to stop here.",
             )  # fmt: skip
         if self.state.ended or wanted != self.budget:
-            self.commit([Event("reopened", self.state.round, {"total": wanted})])
+            ruled = self.state.ended not in ("", *ENDS)
+            past = {"rules": "past"} if ruled and budget is not None else {}
+            self.commit([Event("reopened", self.state.round, {"total": wanted, **past})])
 
     def oracle(self) -> Simulated:
         """Answers from the dataset's own labels, with the config's noise and silence."""
-        ids = self.pictures.cut.pool
-        labels = self.pictures.truth("pool")
-        if labels is None:
-            raise InputError(
-                "oracle", expected="a dataset whose pool has labels", got=f"{self.config.data.name} without",
-                fix="Let a person label it: versionspace label.",
-            )  # fmt: skip
-        found = self.config.oracle
-        return Simulated(ids, labels, len(self.dataset.classes), found.noise, found.abstain, seed=self.config.seed)
+        labels, found = truth_of_pool(self.config, self.pictures), self.config.oracle
+        return Simulated(
+            self.pictures.cut.pool, labels, len(self.dataset.classes), found.noise, found.abstain, seed=self.config.seed
+        )
 
     def run(self) -> "Campaign":
         """To the end, with the dataset's labels for answers."""
@@ -248,7 +260,7 @@ class Campaign:
 
     def _cut(self) -> Pictures:
         """The images' roles: drawn and committed once, read from the folder ever after."""
-        found = Pictures(self.dataset, cut(self.config, self.dataset))
+        found = Pictures(self.dataset, checked(self.config, self.dataset))
         sha256 = write_arrays(self.folder.split, found.arrays())
         counts = {name: len(ids) for name, ids in found.cut.arrays().items()}
         self.commit([Event("split", 0, {"sha256": sha256, "images": counts})])
@@ -279,12 +291,15 @@ class Campaign:
             if given:
                 _log.warning("no image of %s after %d labels: training starts without", ", ".join(missing), len(given))
                 return []
-            return [Event("ended", 0, {"why": "the pool is exhausted and no image has a label"})]
-        size = min(self.config.cold_start.size or max(2, len(state.classes)), cap - len(given), budget, len(left))
+            return [Event("ended", 0, {"why": UNLABELLED})]
         ids = self.pictures.cut.askable()
+        asked = np.array(list(state.places), ids.dtype)
+        fresh = left[~np.isin(left, asked)]
+        if len(fresh) == 0:  # only images of rounds that were closed are left: they are asked again
+            asked, fresh = ids[~np.isin(ids, left)], left
+        size = min(self.config.cold_start.size or max(2, len(state.classes)), cap - len(given), budget, len(fresh))
         if self._features is None:
             self._features = simple_features(self.pictures.pool(ids))
-        asked = np.array(list(state.places), ids.dtype)
         chosen, distances = diverse(self._features, ids, asked, size, rng.key(self.config.seed, "cold start"))
         return [proposed(0, len(state.asks), "cold start", chosen, distances)]
 
@@ -322,7 +337,7 @@ def _begin(config: Config, dataset: Dataset, ledger: Ledger, threads: int | None
     state, person = replay(ledger.events()), config.oracle.kind == "person"
     table = sizes(config.ensemble.net)
     checks = dict(dataset.checksums) if dataset.report is None else {}
-    body = {
+    body: dict[str, Any] = {
         "method": config.query.method,
         "seed": config.seed,
         "classes": list(config.data.classes or dataset.classes),
@@ -342,6 +357,7 @@ def _begin(config: Config, dataset: Dataset, ledger: Ledger, threads: int | None
     if state.begun is None:
         ledger.append([Event("begun", 0, body, environment=environment)])
         return
+    _same_classes(state.begun["classes"], body["classes"])
     before = (state.newest if person else state.environment)["versions"]
     versions = [(name, before.get(name, "none"), now) for name, now in environment["versions"].items()]
     changed = [f"{name} {then} before, {now} now" for name, then, now in versions if then != now]
@@ -380,6 +396,15 @@ def _stored(folder: Folder, config: Config, dataset: Dataset, ledger: Ledger) ->
     if replay(ledger.events()).split is None:
         return None
     return restored(dataset, read_arrays(folder.split), partly=config.oracle.kind == "person")
+
+
+def _same_classes(before: Sequence[str], now: Sequence[str]) -> None:
+    """Labels of a folder are numbers of its classes: with other classes they would be those of others."""
+    if list(before) != list(now):
+        raise StoreError(
+            "classes", expected=f"{', '.join(before)}, as when the campaign began", got=", ".join(now),
+            fix="Name the folders of the classes, or labels.csv, as they were, or begin anew.",
+        )  # fmt: skip
 
 
 def _version(package: str) -> str:

@@ -6,14 +6,12 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from versionspace.campaign.checking import SAMPLED
 from versionspace.config import Query
 from versionspace.ensemble.predict import Opinions
 from versionspace.query import query
 from versionspace.query.methods import TABLE
 from versionspace.types import Array, Floats
-
-_SAMPLED = ("bald", "batchbald")
-"""Methods of the literature whose samples are dropout masks of one network."""
 
 
 class Learner(Protocol):
@@ -64,7 +62,7 @@ def choose(
     if method.pool == "votes":
         given["pool"] = learner.votes(found.pixels()) if found.votes is None else found.votes
         given["classes"] = classes
-    elif config.method in _SAMPLED and one != "all":
+    elif config.method in SAMPLED and one != "all":
         given["pool"] = learner.mc_dropout_proba(found.pixels(), config.passes, one)
     elif method.pool == "probs":
         given["pool"] = learner.predict_proba(found.pixels())

@@ -2,12 +2,14 @@
 
 import csv
 import io
+import itertools
 import json
-import os
 import shutil
+import unicodedata
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import numpy as np
 
@@ -155,20 +157,43 @@ def _lines(found: Sequence[Labelled]) -> Iterator[str]:
 
 
 def _image_folder(record: Record, found: Sequence[Labelled], to: Path) -> None:
-    """Class folders: the person's own files, linked where the disk can; pixels of a dataset as PNG."""
+    """Class folders: copies of the person's own files; pixels of a dataset as PNG.
+
+    Copies, not links: whoever edits a linked file in the export would change the original with it.
+    """
     to.mkdir(parents=True)
     dataset = opened(record.config)
     root = Path(record.config.data.name).expanduser()
+    folders = _Distinct()
+    classes = {name: to / folders.name(folder_name(name, record.classes)) for name in record.classes}
+    files: dict[str, _Distinct] = defaultdict(_Distinct)
     for one in found:
         if one.name is None or one.missing:
             continue
-        folder = to / folder_name(one.name, record.classes)
+        folder = classes[one.name]
         folder.mkdir(exist_ok=True)
         if one.file:
-            name = one.file.replace("/", "__")
-            _link(root / one.file, folder / name)
+            _copy(root / one.file, folder / files[one.name].name(one.file.replace("/", "__")))
         else:
             _png(dataset.train.take([one.id]).images[0], folder / f"{one.id}.png")
+
+
+class _Distinct:
+    """Names of one folder: one that is taken gets a number. Disks that ignore case, or how an é is spelt, count too."""
+
+    def __init__(self) -> None:
+        self._taken: set[str] = set()
+
+    def name(self, wanted: str) -> str:
+        """The name itself, or the first of name-2, name-3, … that is free."""
+        path = PurePosixPath(wanted)
+        more = (f"{path.stem}-{number}{path.suffix}" for number in itertools.count(2))
+        for name in itertools.chain([wanted], more):
+            plain = unicodedata.normalize("NFC", name).casefold()
+            if plain not in self._taken:
+                self._taken.add(plain)
+                return name
+        raise AssertionError("unreachable")
 
 
 def folder_name(name: str, classes: tuple[str, ...]) -> str:
@@ -181,11 +206,10 @@ def folder_name(name: str, classes: tuple[str, ...]) -> str:
     return plain if plain == name and name not in (".", "..") else f"{classes.index(name)}-{plain}"
 
 
-def _link(source: Path, to: Path) -> None:
-    try:
-        os.link(source, to)
-    except OSError:
-        shutil.copyfile(source, to)
+def _copy(source: Path, to: Path) -> None:
+    """What the file holds, also where it is a link; never into a file that is there."""
+    with source.open("rb") as original, to.open("xb") as copy:
+        shutil.copyfileobj(original, copy)
 
 
 def _png(pixels: Array, to: Path) -> None:

@@ -136,7 +136,8 @@ class Pictures:
 
     def truth(self, name: str) -> Ints | None:
         """Their classes; None where any is unknown."""
-        labels = self._part(name).take(getattr(self.cut, name)).labels
+        part = self._part(name)
+        labels = None if part.labels is None else part.labels[part.rows(getattr(self.cut, name))]
         return None if labels is None or len(labels) == 0 or (labels < 0).any() else labels
 
     def _part(self, name: str) -> Part:

@@ -1,5 +1,6 @@
 """A campaign's folder, made before anything heavy is imported."""
 
+import contextlib
 import os
 from pathlib import Path
 
@@ -7,20 +8,28 @@ from versionspace.config import Config, differences, read_text, written
 from versionspace.data.catalogue import DATASETS
 from versionspace.data.naming import shown
 from versionspace.errors import InputError
+from versionspace.store.errors import explained
 from versionspace.store.folder import Folder, write
+from versionspace.store.ledger import Ledger
+from versionspace.store.lock import Lock
+
+_BEFORE = {"begun", "resumed"}
+"""Events that say where and when, and nothing that would be lost."""
 
 
 def place(path: Path, config: Config) -> None:
-    """Makes the folder and writes campaign.toml; one that is there must say the same."""
+    """Makes the folder and writes campaign.toml; one that is there must say the same, unless nothing came of it."""
     found = Folder(path)
     if found.config.is_file():
         before = read_text(found.config.read_text(encoding="utf-8"), str(found.config))
-        if changed := differences(before, config):
+        changed = differences(before, config)
+        if not changed:
+            return
+        if not untouched(found) or not _emptied(found):
             raise InputError(
                 str(path), expected="the config that this campaign began with", got="; ".join(changed),
                 fix="Choose another folder, or go on as it began: `versionspace resume`, or `label --campaign`.",
             )  # fmt: skip
-        return
     keep(found, config)
 
 
@@ -47,3 +56,33 @@ def keep(found: Folder, config: Config) -> None:
             got=shown(error.object[error.start]), fix="Rename it; the images in it may have any names.",
         ) from error  # fmt: skip
     write(found.config, content)
+
+
+def untouched(found: Folder) -> bool:
+    """Whether the images have no roles yet: nothing was asked, answered or trained, and the config may change."""
+    if not found.ledger.exists():
+        return True
+    with Ledger.view(found.ledger) as ledger:
+        return ledger.kinds() <= _BEFORE
+
+
+def withdraw(found: Folder) -> None:
+    """Takes a campaign back of which nothing came."""
+    if untouched(found) and _emptied(found):
+        with explained(found.path):
+            for path in (found.config, Lock(found.path).path):
+                path.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):  # something of the user's is there too
+                found.path.rmdir()
+                found.path.parent.rmdir()
+
+
+def _emptied(found: Folder) -> bool:
+    """Removes the ledger of an untouched campaign; False, and nothing is removed, where it is not."""
+    with Lock(found.path):
+        if not untouched(found):
+            return False
+        with explained(found.path):
+            for suffix in ("-wal", "-shm", ""):  # the journal first: it must not meet another ledger
+                found.ledger.with_name(found.ledger.name + suffix).unlink(missing_ok=True)
+    return True

@@ -11,13 +11,15 @@ from pathlib import Path
 
 import numpy as np
 
+from versionspace.campaign.checking import checked, fitting
 from versionspace.campaign.choosing import Candidates, choose
 from versionspace.campaign.learning import learner, training_of
-from versionspace.campaign.pictures import Pictures, cut, opened
-from versionspace.config import Config
+from versionspace.campaign.pictures import Pictures, opened
+from versionspace.config import Config, sentences
 from versionspace.ensemble.ensemble import Ensemble
 from versionspace.ensemble.sizes import sizes
 from versionspace.ensemble.training import Training
+from versionspace.query.entry import find
 
 _EPOCHS = (1, 3)
 """Two fits of so many epochs: their difference is the cost of two, without what comes once."""
@@ -34,6 +36,8 @@ class Plan:
     campaigns: int
     rounds: int
     """Of one campaign: fits of all members."""
+    labels: int
+    """Of one campaign at its end, the audit's included: the budget, or what the pool has."""
     likely_epochs: float
     most_epochs: int
     seconds: float
@@ -67,16 +71,21 @@ def plan(config: Config, methods: Sequence[str] | None = None, seeds: Sequence[i
     began = time.perf_counter()
     wanted = tuple(methods or config.grid.methods or (config.query.method,))
     numbers = tuple(seeds or config.grid.seeds or (config.seed,))
+    with sentences("plan"):
+        each = [config.campaign(find(method).name, config.seed) for method in wanted]
+    for one in each:
+        fitting(one)
     dataset = opened(config)
-    pictures = Pictures(dataset, cut(config, dataset))
+    pictures = Pictures(dataset, checked(each[0], dataset))
     threads = config.machine.threads or (len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1)
     training = training_of(config, pictures.truth("validation") is not None)
     costs, fitted = _measured(config, pictures, training, threads)
 
     first = max(1, len(pictures.cut.initial) or len(dataset.classes))
-    labels = list(range(first, config.budget.total - config.budget.audit, config.query.size))
-    labels.append(config.budget.total - config.budget.audit)
-    fewest = training.patience * (math.floor(math.log(training.floor / training.rate, training.decay)) + 1)
+    last = min(config.budget.total - config.budget.audit, len(pictures.cut.askable()))
+    labels: list[int] = [*range(first, last, config.query.size), last]
+    falls = math.floor(math.log(training.floor / training.rate, training.decay)) + 1
+    fewest = training.patience * max(1, falls)  # a floor above the rate ends it on the first plateau
     likely = min(float(training.epochs), _LONGER * fewest)
     images = sum(len(getattr(pictures.cut, name)) for name in ("test", "validation", "reference", "pool"))
 
@@ -91,6 +100,7 @@ def plan(config: Config, methods: Sequence[str] | None = None, seeds: Sequence[i
     return Plan(
         campaigns=campaigns,
         rounds=len(labels),
+        labels=last + config.budget.audit,
         likely_epochs=likely,
         most_epochs=training.epochs,
         seconds=sum(by_method.values()) * len(numbers),

@@ -74,15 +74,21 @@ def read_model(folder: Path, device: str = "auto") -> Model:
     """What ``versionspace export --model safetensors`` wrote."""
     try:
         about = json.loads((folder / "model.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise InputError(
-            str(folder), expected="a folder with model.json, ensemble.json and weights.safetensors", got=str(error),
-            fix="Make one with `versionspace export CAMPAIGN --model safetensors`.",
-        ) from error  # fmt: skip
-    height, width, channels = about["images"]["shape"]
-    return Model(
-        Ensemble.load(folder, device=device), tuple(about["classes"]), height, width, channels, about["images"]["fit"]
-    )
+        height, width, channels = (int(side) for side in about["images"]["shape"])
+        fit, classes = str(about["images"]["fit"]), tuple(str(name) for name in about["classes"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise _no_model(folder, f"{type(error).__name__}: {error}") from error
+    learner = Ensemble.load(folder, device=device)
+    if len(classes) < learner.classes:  # more: classes that were added after the last training
+        raise _no_model(folder, f"{len(classes)} names for {learner.classes} classes")
+    return Model(learner, classes, height, width, channels, fit)
+
+
+def _no_model(folder: Path, got: str) -> InputError:
+    return InputError(
+        str(folder), expected="a folder with model.json, ensemble.json and weights.safetensors, as exported", got=got,
+        fix="Make one with `versionspace export CAMPAIGN --model safetensors`.",
+    )  # fmt: skip
 
 
 def images_in(paths: Sequence[Path]) -> list[Path]:

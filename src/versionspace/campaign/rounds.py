@@ -33,6 +33,11 @@ from versionspace.store.record import as_ids
 from versionspace.store.replay import ImageId, State
 from versionspace.types import Array
 
+SPENT, EXHAUSTED = "budget", "the pool is exhausted"
+UNLABELLED = "the pool is exhausted and no image has a label"
+ENDS = (SPENT, EXHAUSTED, UNLABELLED)
+"""Why a campaign ends, where it is not by a rule."""
+
 
 @dataclass(frozen=True)
 class Step:
@@ -241,10 +246,10 @@ class Rounds:
 
     def _why_to_stop(self, state: State, rounds: Sequence[Mapping[str, Any]], left: int) -> str:
         if left <= 0:
-            return "budget"
+            return SPENT
         if len(self.candidates(state)) == 0:
-            return "the pool is exhausted"
-        return self.rule.reason(rounds) if self.rule else ""
+            return EXHAUSTED
+        return self.rule.reason(rounds) if self.rule and not state.past_rules else ""
 
     def _kept(self, round_: int, state: State, last: bool) -> bool:
         """A person may stop after any round and want her classifier."""

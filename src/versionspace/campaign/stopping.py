@@ -1,6 +1,6 @@
 """When to stop: rules that look at the rounds so far, joined by ``|`` and ``&``.
 
-    budget(n)                   n labels are given
+    budget(n)                   n labels to learn from are given: the audit's do not count
     accuracy(a, on="validation")    the members' mean accuracy on a labelled set is at least a
     diameter(d)                 PWD on the reference is at most d; label-free: PWD/2 bounds the mean error from below
     flat(rounds, within)        PWD moved by no more than ``within`` over so many rounds
@@ -19,13 +19,16 @@ True
 
 import ast
 import difflib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar
 
 from versionspace.errors import InputError
+from versionspace.types import is_count, is_number
 
 Metrics = Mapping[str, Any]
+SETS = ("validation", "test", "pool", "reference")
+"""Images whose accuracy may be known."""
 
 
 class Rule:
@@ -34,6 +37,10 @@ class Rule:
     def reason(self, rounds: Sequence[Metrics]) -> str:
         """Why to stop after these rounds; empty: go on."""
         raise NotImplementedError
+
+    def named(self) -> Iterator["Rule"]:
+        """The rules that this one is made of, itself where it is not made of others."""
+        yield self
 
     def __or__(self, other: "Rule") -> "Rule":
         return Either(self, other)
@@ -53,6 +60,11 @@ class Either(Rule):
         """That of the first that holds."""
         return self.first.reason(rounds) or self.second.reason(rounds)
 
+    def named(self) -> Iterator[Rule]:
+        """Those of both."""
+        yield from self.first.named()
+        yield from self.second.named()
+
     def __repr__(self) -> str:
         return f"{self.first} | {self.second}"
 
@@ -69,22 +81,42 @@ class Both(Rule):
         reasons = (self.first.reason(rounds), self.second.reason(rounds))
         return " and ".join(reasons) if all(reasons) else ""
 
+    def named(self) -> Iterator[Rule]:
+        """Those of both."""
+        yield from self.first.named()
+        yield from self.second.named()
+
     def __repr__(self) -> str:
         return " & ".join(f"({part})" if isinstance(part, Either) else str(part) for part in (self.first, self.second))
 
 
 @dataclass(frozen=True, repr=False)
 class _Named(Rule):
+    wanted: ClassVar[str]
+    """What its values must be, in words."""
+
+    def __post_init__(self) -> None:
+        if not self._fine():
+            raise InputError("stop.when", expected=self.wanted, got=repr(self), fix="See docs/campaigns.md.")
+
+    def _fine(self) -> bool:
+        """Whether its values make sense: neither such that it always holds, nor such that it never can."""
+        raise NotImplementedError
+
     def __repr__(self) -> str:
-        values = [getattr(self, name) for name in self.__dataclass_fields__]
+        values = [getattr(self, field.name) for field in fields(self)]
         return f"{type(self).__name__}({', '.join(repr(v) for v in values)})"
 
 
 @dataclass(frozen=True, repr=False)
 class budget(_Named):  # noqa: N801 — reads as the word in a rule
-    """So many labels are given, the audit's not counted."""
+    """So many labels to learn from are given; the audit's do not count."""
 
+    wanted = "budget(n) with a whole number of at least 1"
     total: int
+
+    def _fine(self) -> bool:
+        return is_count(self.total)
 
     def reason(self, rounds: Sequence[Metrics]) -> str:
         """Enough labels."""
@@ -95,8 +127,12 @@ class budget(_Named):  # noqa: N801 — reads as the word in a rule
 class accuracy(_Named):  # noqa: N801
     """The members' mean accuracy on a labelled set is high enough."""
 
+    wanted = f"accuracy(a, on) with a number above 0 and up to 1, on one of {', '.join(SETS)}"
     at_least: float
     on: str = "validation"
+
+    def _fine(self) -> bool:
+        return is_number(self.at_least) and 0 < self.at_least <= 1 and self.on in SETS
 
     def reason(self, rounds: Sequence[Metrics]) -> str:
         """High enough."""
@@ -110,7 +146,11 @@ class accuracy(_Named):  # noqa: N801
 class diameter(_Named):  # noqa: N801
     """PWD on the reference is small enough."""
 
+    wanted = "diameter(d) with a number from 0 up to 1, without 1"
     at_most: float
+
+    def _fine(self) -> bool:
+        return is_number(self.at_most) and 0 <= self.at_most < 1
 
     def reason(self, rounds: Sequence[Metrics]) -> str:
         """Small enough."""
@@ -122,8 +162,12 @@ class diameter(_Named):  # noqa: N801
 class flat(_Named):  # noqa: N801
     """PWD has stopped moving."""
 
+    wanted = "flat(rounds, within) with a whole number of at least 1, and a number from 0 to 1"
     rounds: int
     within: float
+
+    def _fine(self) -> bool:
+        return is_count(self.rounds) and is_number(self.within) and 0 <= self.within <= 1
 
     def reason(self, rounds: Sequence[Metrics]) -> str:
         """It has."""
@@ -139,8 +183,12 @@ class flat(_Named):  # noqa: N801
 class kappa(_Named):  # noqa: N801
     """The vote no longer changes from round to round."""
 
+    wanted = "kappa(k, rounds) with a number above 0 and up to 1, and a whole number of at least 1"
     at_least: float
     rounds: int = 1
+
+    def _fine(self) -> bool:
+        return is_number(self.at_least) and 0 < self.at_least <= 1 and is_count(self.rounds)
 
     def reason(self, rounds: Sequence[Metrics]) -> str:
         """It does not."""
@@ -154,7 +202,11 @@ class kappa(_Named):  # noqa: N801
 class audit(_Named):  # noqa: N801
     """The audit's interval lies above a target."""
 
+    wanted = "audit(a) with a number between 0 and 1"
     at_least: float
+
+    def _fine(self) -> bool:
+        return is_number(self.at_least) and 0 < self.at_least < 1
 
     def reason(self, rounds: Sequence[Metrics]) -> str:
         """It does."""

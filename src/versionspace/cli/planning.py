@@ -27,8 +27,9 @@ def plan(
     from versionspace.campaign.showing import duration
     from versionspace.config import read
 
+    known = read(config, changes or ())
     found = measure(
-        read(config, changes or ()),
+        known,
         None if methods is None else read_names(methods),
         None if seeds is None else read_seeds(seeds),
     )
@@ -39,6 +40,8 @@ def plan(
     free = free_disk(Path("runs"))
     room = "" if free is None else f", {size(free)} are free"
     table.add_row("campaigns", f"{found.campaigns}, each {found.rounds} rounds of fitting all members")
+    if found.labels < known.budget.total:
+        table.add_row("labels", f"{found.labels}, all that the pool has; the budget would be {known.budget.total}")
     table.add_row(
         "time",
         f"{duration(found.seconds)} if members stop after {found.likely_epochs:.0f} epochs, as they did elsewhere; "

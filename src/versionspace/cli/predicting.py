@@ -23,8 +23,10 @@ def predict(
     from versionspace.campaign.exporting import safe_cell
     from versionspace.campaign.predicting import images_in, read_model
     from versionspace.data.naming import shown
-    from versionspace.store.folder import write
+    from versionspace.store.folder import refuse_folder, write
 
+    if out is not None:
+        refuse_folder(out)
     files = images_in(images)
     text = io.StringIO()
     table = csv.writer(text, lineterminator="\n")

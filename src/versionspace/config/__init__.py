@@ -18,7 +18,7 @@ from versionspace.config.model import (
     Query,
     Stop,
 )
-from versionspace.config.reading import PRESETS, preset_text, read, read_text, written
+from versionspace.config.reading import PRESETS, changed, preset_text, read, read_text, sentences, written
 
 __all__ = [
     "PRESETS",
@@ -33,10 +33,12 @@ __all__ = [
     "Oracle",
     "Query",
     "Stop",
+    "changed",
     "differences",
     "preset_text",
     "read",
     "read_text",
     "same_start",
+    "sentences",
     "written",
 ]

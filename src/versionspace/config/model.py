@@ -86,7 +86,10 @@ class Query(Section):
     @model_validator(mode="after")
     def _fitting(self) -> "Query":
         if self.member == "all" and self.method in ("badge",):
-            raise ValueError("badge looks at one member: give its number")
+            raise InputError(
+                "query.member", expected="the number of a member, since badge looks at one", got="'all'",
+                fix="For example query.member = 0.",
+            )  # fmt: skip
         if self.vote == "hard" and not TABLE[self.method].takes_vote:
             object.__setattr__(self, "vote", "soft")  # a grid's setting, of no meaning to this method
         return self
@@ -200,10 +203,7 @@ class Config(Section):
     @field_validator("training")
     @classmethod
     def _trainable(cls, given: dict[str, Any]) -> dict[str, Any]:
-        try:
-            training_of(given, has_validation=True)
-        except InputError as error:
-            raise ValueError(f"{error.expected}, got {error.got}") from error
+        training_of(given, has_validation=True)
         return given
 
     @model_validator(mode="after")

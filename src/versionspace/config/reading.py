@@ -2,7 +2,8 @@
 
 import difflib
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from importlib import resources
 from pathlib import Path
 from typing import Any, get_args
@@ -93,10 +94,26 @@ def read_text(text: str, name: str = "config", changes: Iterable[str] = (), pres
 
 def validated(values: Mapping[str, Any], name: str) -> Config:
     """Values as a `Config`, or a sentence about the first thing that is wrong."""
-    try:
+    with sentences(name):
         return Config.model_validate(dict(values))
+
+
+@contextmanager
+def sentences(name: str) -> Iterator[None]:
+    """What pydantic refuses becomes a sentence about the first thing that is wrong."""
+    try:
+        yield
     except ValidationError as error:
         raise _explained(error, name) from error
+
+
+def changed(config: Config, changes: Iterable[str]) -> Config:
+    """A config with changes like ``"budget.total=200"``.
+
+    >>> changed(read("demo"), ["budget.total=40"]).budget.total
+    40
+    """
+    return read_text(written(config), "config", changes)
 
 
 def written(config: Config) -> str:
@@ -146,6 +163,9 @@ def _explained(error: ValidationError, name: str) -> InputError:
         return InputError(name, expected="a known key", got=where, fix=fix)
     if first["type"] == "missing":
         return InputError(name, expected=f"a value for {where}", got="none", fix=f"Add {where} to it.")
+    cause = first.get("ctx", {}).get("error")
+    if isinstance(cause, InputError):
+        return InputError(f"{name}: {cause.name}", expected=cause.expected, got=cause.got, fix=cause.fix)
     message = first["msg"].removeprefix("Value error, ")
     expected = message[0].lower() + message[1:]
     expected = expected.removeprefix("input should be ")

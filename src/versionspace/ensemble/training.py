@@ -10,6 +10,7 @@ from dataclasses import dataclass, fields
 from typing import Literal
 
 from versionspace.errors import InputError
+from versionspace.types import is_count, is_number
 
 
 @dataclass(frozen=True)
@@ -39,13 +40,13 @@ class Training:
     def __post_init__(self) -> None:
         limits = {
             "optimiser": (self.optimiser in ("sgd", "rmsprop"), "'sgd' or 'rmsprop'"),
-            "rate": (self.rate > 0, "a positive number"),
-            "momentum": (0 <= self.momentum < 1, "0 up to 1, without 1"),
-            "decay": (0 < self.decay < 1, "a number between 0 and 1"),
-            "floor": (self.floor > 0, "a positive number"),
-            "patience": (self.patience >= 1, "at least 1"),
-            "epochs": (self.epochs >= 1, "at least 1"),
-            "batch": (self.batch >= 1, "at least 1"),
+            "rate": (is_number(self.rate) and self.rate > 0, "a positive number"),
+            "momentum": (is_number(self.momentum) and 0 <= self.momentum < 1, "0 up to 1, without 1"),
+            "decay": (is_number(self.decay) and 0 < self.decay < 1, "a number between 0 and 1"),
+            "floor": (is_number(self.floor) and self.floor > 0, "a positive number"),
+            "patience": (is_count(self.patience), "a whole number of at least 1"),
+            "epochs": (is_count(self.epochs), "a whole number of at least 1"),
+            "batch": (is_count(self.batch), "a whole number of at least 1"),
             "watch": (self.watch in ("validation accuracy", "training loss"), "one of the two things to watch"),
         }
         for name, (fine, expected) in limits.items():

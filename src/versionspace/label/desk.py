@@ -278,7 +278,7 @@ class Desk:
         """After the end a last model learns what was corrected since, and is measured by it."""
         newest = self.state.measured.get(self.generation())
         if self.state.ended and self._newer(newest.number if newest else 0):
-            self.campaign.reopen(max(self.total, self.spent()))
+            self.campaign.reopen()
 
     def _newer(self, number: int | None) -> bool:
         """Whether an answer came after an event."""

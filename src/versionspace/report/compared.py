@@ -142,8 +142,8 @@ def _where(found: Compared, count: int | None) -> list[str]:
     if not runs:
         return ["No run reached so many labels."]
     if not len(labels):
-        first, last = max(int(run.labels[0]) for run in runs), min(int(run.labels[-1]) for run in runs)
-        if count is not None and first <= last:
+        first, end = max(int(run.labels[0]) for run in runs), min(int(run.labels[-1]) for run in runs)
+        if count is not None and first <= end:
             return [f"At {count} labels nothing can be compared: not all runs had begun before {first}."]
         return ["The runs have no number of labels in common: nothing can be compared."]
     notes = []

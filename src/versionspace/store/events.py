@@ -9,7 +9,7 @@ answered    id, class (None: skipped), part and rank of the proposal, and how it
 closed      the round is over though answers are missing
 measured    labels, metrics, checksums of the votes and weights
 ended       why
-reopened    total: goes on after its end, or with another budget
+reopened    total: goes on after its end, or with another budget; rules: "past" where a stop rule no longer counts
 resumed     nothing: only where and when, and for a person's campaign what is not as it was when it began
 """
 

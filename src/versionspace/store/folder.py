@@ -77,7 +77,8 @@ def campaigns(path: Path | str) -> list[Folder]:
 
 def write(path: Path, content: bytes) -> str:
     """Writes a file durably, whole or not at all; gives its SHA-256."""
-    new = path.with_name(f".{path.name}.new")
+    refuse_folder(path)
+    new = _unfinished(path)
     with explained(path.parent):
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
@@ -89,7 +90,7 @@ def write(path: Path, content: bytes) -> str:
         except BaseException:
             new.unlink(missing_ok=True)
             raise
-        _sync(path.parent)
+        sync(path.parent)
     return hashlib.sha256(content).hexdigest()
 
 
@@ -114,14 +115,14 @@ def read_arrays(path: Path) -> dict[str, Array]:
 
 def write_folder(path: Path, fill: Callable[[Path], None]) -> dict[str, str]:
     """A folder that appears whole or not at all; gives the SHA-256 of each of its files."""
-    new = path.with_name(f".{path.name}.new")
+    new = _unfinished(path)
     with explained(path.parent):
         path.parent.mkdir(parents=True, exist_ok=True)
         shutil.rmtree(new, ignore_errors=True)
         try:
             fill(new)
             for file in new.rglob("*"):
-                _sync(file)
+                sync(file)
             if path.exists():  # left by a process that was killed before it could say so
                 shutil.rmtree(path)
             new.rename(path)
@@ -130,8 +131,23 @@ def write_folder(path: Path, fill: Callable[[Path], None]) -> dict[str, str]:
             if "No space left" in str(error):  # safetensors has an error of its own for it
                 raise full(path.parent) from error
             raise
-        _sync(path.parent)
+        sync(path.parent)
     return checksums(path)
+
+
+def refuse_folder(path: Path) -> None:
+    """A file cannot be written where a folder is."""
+    if path.is_dir():
+        raise StoreError(str(path), expected="a file to write", got="a folder", fix="Add the file's name to it.")
+
+
+def _unfinished(path: Path) -> Path:
+    """Beside a file or folder: what it is called until it is whole. ``.``, ``..`` and ``/`` have no name to go by."""
+    if path.name in ("", ".."):
+        raise StoreError(
+            str(path), expected="a file or folder by its name", got="one without", fix="Name one, such as labels."
+        )
+    return path.with_name(f".{path.name}.new")
 
 
 def checksums(path: Path) -> dict[str, str]:
@@ -145,7 +161,7 @@ def sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _sync(path: Path) -> None:
+def sync(path: Path) -> None:
     """A renamed file is safe once its folder is."""
     if os.name != "posix":
         return

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from versionspace.store.errors import StoreError, explained
 from versionspace.store.events import Event, chained, encoded
+from versionspace.store.folder import sync
 
 SCHEMA = 1
 _TABLE = """
@@ -57,6 +58,8 @@ class Ledger:
     def open(cls, path: Path) -> "Ledger":
         """For writing; made where it is missing, brought to this version's schema where it is older."""
         with explained(path):
+            if not path.exists():
+                _create(path)
             connection = sqlite3.connect(path, timeout=30, isolation_level=None, check_same_thread=False)
             try:
                 connection.execute("PRAGMA journal_mode = WAL")
@@ -126,6 +129,11 @@ class Ledger:
             for number, kind, round_, body, who, environment, uid, at in rows
         ]
 
+    def kinds(self) -> set[str]:
+        """The kinds of events there are."""
+        with explained(self.path):
+            return {row[0] for row in self._connection.execute("SELECT DISTINCT kind FROM events")}
+
     def damage(self) -> list[str]:
         """What is wrong with the file itself: SQLite's own check, and the chain of hashes."""
         with explained(self.path):
@@ -172,6 +180,16 @@ class Ledger:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _create(path: Path) -> None:
+    """A new ledger appears with its table, or not at all: one without cannot be read."""
+    new = path.with_name(f".{path.name}.new")
+    new.unlink(missing_ok=True)
+    with contextlib.closing(sqlite3.connect(new, isolation_level=None)) as connection:
+        _migrate(connection, path)
+    new.replace(path)
+    sync(path.parent)
 
 
 def _reader(path: Path) -> sqlite3.Connection:

@@ -60,6 +60,8 @@ class State:
     ended: str = ""
     total: int | None = None
     """The budget, where it was changed since the beginning."""
+    past_rules: bool = False
+    """Reopened with a budget after a rule had ended it: from then on only the budget ends it."""
     last: int = 0
     """Number of the last event seen."""
     gone: frozenset[ImageId] = frozenset()
@@ -178,6 +180,7 @@ def _ended(state: State, event: Event) -> None:
 
 def _reopened(state: State, event: Event) -> None:
     state.ended, state.total = "", event.body["total"]
+    state.past_rules = state.past_rules or event.body.get("rules") == "past"
 
 
 def _resumed(state: State, event: Event) -> None:

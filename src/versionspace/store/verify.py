@@ -5,16 +5,18 @@ wrong is therefore looked at again with the newest ledger, and only what is wron
 """
 
 import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from versionspace.config import read_text
 from versionspace.errors import VersionspaceError
 from versionspace.space import pairwise_disagreement
+from versionspace.store.events import Event
 from versionspace.store.folder import Folder, campaigns, read_arrays, sha256
 from versionspace.store.ledger import Ledger
 from versionspace.store.named import named
-from versionspace.store.replay import State, replay
+from versionspace.store.replay import ImageId, State, replay
 
 _LOOKS = 5
 """Times at most that a campaign in use is looked at."""
@@ -61,15 +63,39 @@ def _looked(folder: Folder) -> _Look:
     if state.begun.get("method") != config.query.method or state.begun.get("seed") != config.seed:
         found.append("campaign.toml is of another method or seed than the ledger")
     person = config.oracle.kind == "person"  # who may answer late, and correct what she skipped or labelled
-    budget = state.budget(config.budget.total)
-    if state.spent() > budget and not person:
-        found.append(f"{state.spent()} labels were given for a budget of {budget}")
+    if not person:
+        found += _overdrawn(events, config.budget.total)
     wrong = {path: problem for path, sha in named(folder, config, state).items() if (problem := _file(path, sha))}
     found += wrong.values()
     for round_ in state.measured:
         if folder.votes(round_) not in wrong:
             found += _diameter(folder, state, round_)
-    return _Look(found + _order(state, fewer=person), state.last)
+    return _Look(found + _order(state, fewer=person or _taken_back(events)), state.last)
+
+
+def _overdrawn(events: Sequence[Event], total: int) -> list[str]:
+    """Proposals that ask for more than the budget has left. Answers that come late may exceed it."""
+    found, state = [], State()
+    for event in events:
+        replay([event], state)
+        if event.kind == "proposed":
+            waiting = sum(len(state.unanswered(ask)) for ask in state.asks if not ask.closed)
+            budget = state.budget(total)
+            if state.spent() + waiting > budget:
+                found.append(f"event {event.number}: asks for label {state.spent() + waiting} of a budget of {budget}")
+    return found
+
+
+def _taken_back(events: Sequence[Event]) -> bool:
+    """Whether an image that had a label was skipped afterwards."""
+    had: set[ImageId] = set()
+    for event in events:
+        if event.kind == "answered":
+            if event.body["class"] is not None:
+                had.add(event.body["id"])
+            elif event.body["id"] in had:
+                return True
+    return False
 
 
 def _diameter(folder: Folder, state: State, round_: int) -> list[str]:

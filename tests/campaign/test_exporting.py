@@ -1,0 +1,101 @@
+"""Class folders: every image under a name of its own, and the originals as they were."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from versionspace import data
+from versionspace.campaign import Campaign
+from versionspace.campaign.exporting import export_labels, labels_of
+from versionspace.config import read_text
+from versionspace.errors import InputError
+from versionspace.store import StoreError, read
+
+TOML = """
+[data]
+name = "{photos}"
+classes = {classes}
+size = 8
+channels = 1
+[cold_start]
+size = 4
+[budget]
+total = 10
+[oracle]
+kind = "person"
+"""
+
+
+def labelled(place, files, classes, answers):
+    """Images in a folder, all asked at once and answered; what the campaign's folder says."""
+    pixels = data.load("digits").train.images[..., 0]
+    for i, file in enumerate(files):
+        path = place / "photos" / file
+        path.parent.mkdir(parents=True, exist_ok=True)
+        Image.fromarray(np.array(pixels[i])).save(path)
+    config = read_text(TOML.format(photos=place / "photos", classes=list(classes)), "photos")
+    with Campaign.create(place / "c", config) as campaign:
+        proposal = campaign.propose()
+        campaign.accept({i: answers[file] for i, file in zip(proposal.ids, proposal.files, strict=True)})
+    return read(place / "c")
+
+
+FILES = ("trip/a.png", "trip__a.png", "b.png", "Trip__A.png")
+
+
+@pytest.fixture
+def trip(tmp_path):
+    return labelled(tmp_path, FILES, ("even", "odd"), dict.fromkeys(FILES, "even"))
+
+
+def test_files_whose_names_would_be_the_same_are_all_there_and_the_originals_unchanged(trip, tmp_path):
+    before = {file: (tmp_path / "photos" / file).read_bytes() for file in FILES}
+    assert [one.name for one in labels_of(trip)] == ["even"] * 4
+    export_labels(trip, "imagefolder", tmp_path / "out")
+    assert {file: (tmp_path / "photos" / file).read_bytes() for file in FILES} == before
+    found = [path.read_bytes() for path in (tmp_path / "out").rglob("*.png")]
+    assert sorted(found) == sorted(before.values())
+    names = [path.name for path in (tmp_path / "out" / "even").iterdir()]
+    assert len({name.lower() for name in names}) == 4  # also where a disk ignores case
+
+
+def test_an_export_that_is_edited_does_not_change_the_original(trip, tmp_path):
+    export_labels(trip, "imagefolder", tmp_path / "out")
+    before = (tmp_path / "photos" / "b.png").read_bytes()
+    with (tmp_path / "out" / "even" / "b.png").open("r+b") as copy:
+        copy.write(b"edited")
+    assert (tmp_path / "photos" / "b.png").read_bytes() == before
+
+
+def test_a_link_is_exported_as_what_it_leads_to(tmp_path):
+    files = ("a.png", "b.png")
+    found = labelled(tmp_path, files, ("even", "odd"), dict.fromkeys(files, "odd"))
+    original = (tmp_path / "photos" / "a.png").rename(tmp_path / "elsewhere.png")
+    (tmp_path / "photos" / "a.png").symlink_to("../elsewhere.png")
+    export_labels(found, "imagefolder", tmp_path / "far" / "away" / "out")
+    copy = tmp_path / "far" / "away" / "out" / "odd" / "a.png"
+    assert not copy.is_symlink()
+    assert copy.read_bytes() == original.read_bytes()
+
+
+def test_classes_whose_folders_would_have_one_name_have_two(tmp_path):
+    files, classes = ("a.png", "b.png", "c.png"), ("a/b", "0-a_b", "0-A_B")
+    found = labelled(tmp_path, files, classes, dict(zip(files, classes, strict=True)))
+    export_labels(found, "imagefolder", tmp_path / "out")
+    folders = list((tmp_path / "out").iterdir())
+    assert len({folder.name.lower() for folder in folders}) == 3
+    assert [len(list(folder.iterdir())) for folder in folders] == [1, 1, 1]
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl", "imagefolder"])
+@pytest.mark.parametrize("place", [".", "..", "there"])
+def test_a_folder_is_no_file_and_the_place_where_one_is_no_name(form, place, trip, tmp_path, monkeypatch):
+    here = tmp_path / "empty"
+    (here / "there" / "something").mkdir(parents=True)
+    monkeypatch.chdir(here)
+    if form == "imagefolder" and place == ".":
+        monkeypatch.chdir(here / "there" / "something")  # an empty one
+    with pytest.raises((InputError, StoreError), match="expected a f"):
+        export_labels(trip, form, Path(place))
