@@ -10,7 +10,7 @@ from versionspace import rng
 from versionspace.config import Config
 from versionspace.data import Dataset, Part, draw, load, split
 from versionspace.errors import InputError
-from versionspace.types import Array, Bools, Ints
+from versionspace.types import Array, ArrayLike, Bools, Ints
 
 REFERENCE = 5_000
 """At most so many images of the pool are held out to measure distances, where there is no validation set."""
@@ -67,28 +67,31 @@ def cut(config: Config, dataset: Dataset) -> Cut:
 
 
 class Pictures:
-    """Pixels and truth by id."""
+    """Pixels and truth by id. Pixels are read when they are looked at: the pool may be larger than memory."""
 
     def __init__(self, dataset: Dataset, found: Cut) -> None:
         self.dataset, self.cut = dataset, found
         self._validation = dataset.train if dataset.validation is None else dataset.validation
         self._test = dataset.train if dataset.test is None else dataset.test
-        self._kept: dict[str, Array] = {}
+        self._kept: dict[str, ArrayLike] = {}
 
-    def pool(self, ids: Array) -> Array:
+    def pool(self, ids: Array) -> ArrayLike:
         """Pixels of images of the pool."""
-        return np.asarray(self.dataset.train.images[self.dataset.train.rows(ids)])
+        return self.dataset.train.view(ids)
 
-    def of(self, name: str) -> Array:
-        """Pixels of all of "pool", "validation", "test", "reference" or "audit"; kept, since each round wants them."""
+    def of(self, name: str) -> ArrayLike:
+        """Pixels of all of "pool", "validation", "test", "reference" or "audit"."""
         if name not in self._kept:
-            self._kept[name] = self._part(name).take(getattr(self.cut, name)).images
+            self._kept[name] = self._part(name).view(getattr(self.cut, name))
         return self._kept[name]
 
     def truth(self, name: str) -> Ints | None:
         """Their classes; None where any is unknown."""
-        labels = self._part(name).take(getattr(self.cut, name)).labels
-        return None if labels is None or len(labels) == 0 or (labels < 0).any() else labels
+        part = self._part(name)
+        if part.labels is None or len(getattr(self.cut, name)) == 0:
+            return None
+        labels = part.labels[part.rows(getattr(self.cut, name))]
+        return None if (labels < 0).any() else labels
 
     def _part(self, name: str) -> Part:
         return {"validation": self._validation, "test": self._test}.get(name, self.dataset.train)
