@@ -308,7 +308,8 @@ class Campaign:
 def _begin(config: Config, dataset: Dataset, ledger: Ledger, threads: int | None, accept_different: bool) -> None:
     """Writes down what could move a bit before anything is trained; on resume, refuses what would."""
     state = replay(ledger.events())
-    table = sizes(config.ensemble.net)
+    height, width, channels = dataset.train.images.shape[1:]
+    table = sizes(config.ensemble.net, (channels, height, width))
     checks = dict(dataset.checksums) if dataset.report is None else {}
     body = {
         "method": config.query.method,

@@ -64,7 +64,8 @@ class Predictor:
                 floats = self.normalisation.apply(pixels, self.dtype).permute(0, 3, 1, 2)
                 work_on(some, floats if self.network.way == "grouped" else ordinary(floats))
 
-        work.side_by_side(one, slices, self.threads if self.device.type == "cpu" else 1)
+        with work.enough_memory("predicting"):
+            work.side_by_side(one, slices, self.threads if self.device.type == "cpu" else 1)
 
     def each_group(self, images: Array, take: Callable[[slice, slice, Tensor], None]) -> None:
         """Calls with members, images and their logits (G, B, C)."""
@@ -80,6 +81,7 @@ class Predictor:
 
         self.each_chunk(images, work_on)
 
+    @work.enough_memory("predicting")
     def probabilities(self, images: Array) -> Array:
         """float32 (M, N, C)."""
         out = np.empty((self.members, len(images), self.network.classes), np.float32)
@@ -127,6 +129,7 @@ class Predictor:
         module.load_state_dict(member(self.state, index))
         return module.eval()
 
+    @work.enough_memory("predicting")
     def features(self, images: Array, index: int) -> Array:
         """float32 (N, F): what goes into the member's last linear layer."""
         parts: dict[int, Array] = {}
@@ -149,6 +152,7 @@ class Predictor:
         self.each_chunk(images, work_on)
         return np.concatenate([parts[start] for start in sorted(parts)])
 
+    @work.enough_memory("predicting")
     def mc_dropout(self, images: Array, passes: int, index: int, seed: int, round_: int) -> Array:
         """float32 (passes, N, C): dropout on, and nothing else; every image and pass has its own mask."""
         out = np.empty((passes, len(images), self.network.classes), np.float32)

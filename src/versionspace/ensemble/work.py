@@ -6,16 +6,18 @@ the number of threads, and small networks do not wait for threads to meet after 
 
 import ctypes
 import os
+import re
 import sys
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from functools import cache
 from typing import TypeVar
 
 import torch
 
-from versionspace.errors import InputError
+from versionspace.errors import InputError, TrainingError
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -60,6 +62,27 @@ def keep_memory() -> bool:
         return False
     threshold, trim = -3, -1  # M_MMAP_THRESHOLD, M_TRIM_THRESHOLD
     return bool((mallopt(threshold, 1 << 30) or mallopt(threshold, 32 << 20)) and mallopt(trim, 2**31 - 1))
+
+
+_ADVICE = {
+    "training": "fewer threads (each trains a group of members), a smaller batch or smaller images",
+    "predicting": "fewer threads (each looks at some images), smaller images or fewer images in one call",
+}
+
+
+@contextmanager
+def enough_memory(doing: str) -> Iterator[None]:
+    """Memory that runs out while "training" or "predicting" becomes a sentence."""
+    try:
+        yield
+    except (RuntimeError, MemoryError) as error:
+        said = str(error)
+        if not isinstance(error, MemoryError) and not re.search("(out of|allocate|not enough) memory", said, re.I):
+            raise
+        raise TrainingError(
+            f"memory ran out while {doing}. Try {_ADVICE[doing]}. "
+            f"What was said: {said.splitlines()[0] if said else 'out of memory'}"
+        ) from error
 
 
 class StoppedError(Exception):
