@@ -75,7 +75,7 @@ class Predictor:
 
         def work_on(some: slice, pixels: Tensor) -> None:
             if not hasattr(local, "run"):
-                local.run = self.network.runner(training=False)
+                local.run = self.network.runner(False, self.device, self.dtype)
             for group, state in zip(groups, stacks, strict=True):
                 take(group, some, local.run(state, {}, pixels))
 
@@ -160,7 +160,6 @@ class Predictor:
 
         def work_on(some: slice, pixels: Tensor) -> None:
             module = self.module(index)
-            module(pixels[:1])  # shows the dropout layers the shapes of what they see
             before, after = _at_first_dropout(module)
             inner = before(pixels)
             generator = torch.Generator(self.device)
@@ -182,7 +181,7 @@ class Predictor:
         def work_on(some: slice, pixels: Tensor) -> None:
             module = with_quick_image_gradients(self.module(index))
             found = deepfool(lambda units: module(units / scale), pixels * scale)
-            out[some] = found.sizes.double().cpu().numpy()
+            out[some] = found.sizes.cpu().double().numpy()
 
         self.each_chunk(images, work_on)
         return out
@@ -190,7 +189,7 @@ class Predictor:
 
 def _at_first_dropout(module: nn.Module) -> tuple[nn.Module, nn.Module]:
     """The part that dropout cannot change, and the rest: what comes before is computed once for all passes."""
-    if not isinstance(module, nn.Sequential):
+    if type(module) is not nn.Sequential:  # the forward of one that is derived from it may be another
         return nn.Identity(), module
     for i, child in enumerate(module):
         if any(isinstance(part, Dropout) for part in child.modules()):
