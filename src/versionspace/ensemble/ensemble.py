@@ -255,6 +255,7 @@ class Ensemble:
         out.history_ = [History(**history) for history in saved.history]
         out._round, out._trained_with = saved.round, read_training(saved.training)
         made = network(chosen, saved.shape, saved.classes)
+        files.compare(Path(folder), saved, state, made.plain)
         out._predictor = out._made(made, {k: v.to(out.device) for k, v in state.items()}, saved.normalisation)
         return out
 

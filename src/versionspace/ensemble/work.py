@@ -24,13 +24,15 @@ Result = TypeVar("Result")
 
 
 def pick_device(name: str) -> torch.device:
-    """ "auto": a GPU where there is one."""
+    """ "auto": a GPU where there is one; of several, by its number, since each thread has a current one of its own."""
     if name == "auto":
         if torch.cuda.is_available():
-            return torch.device("cuda")
+            return torch.device("cuda", torch.cuda.current_device())
         return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
     try:
         device = torch.device(name)
+        if name == "cuda":
+            device = torch.device("cuda", torch.cuda.current_device())
         torch.empty(1, device=device)
     except (RuntimeError, AssertionError) as error:
         raise InputError(
