@@ -396,6 +396,30 @@ def test_other_group_sizes_are_refused(tmp_path, monkeypatch):
         Campaign.open(tmp_path)
 
 
+def test_the_sizes_that_are_written_down_are_those_of_the_images(tmp_path):
+    """Images larger than the table's go in fewer at once: that moves bits, and is held on resume."""
+    from PIL import Image
+
+    (tmp_path / "photos").mkdir()
+    for i in range(30):
+        Image.new("RGB", (8, 8), (i, 0, 0)).save(tmp_path / "photos" / f"{i:02}.png")
+    for size, images in ((32, 512), (64, 128)):
+        toml = f"""
+[data]
+name = "{tmp_path / "photos"}"
+classes = ["a", "b"]
+size = {size}
+[ensemble]
+net = "small"
+[budget]
+total = 10
+[oracle]
+kind = "person"
+"""
+        with Campaign.create(tmp_path / str(size), config(toml=toml)) as campaign:
+            assert campaign.state.begun["sizes"] == {"group": 10, "images": images}
+
+
 def test_a_network_of_ones_own(tmp_path):
     found = done(tmp_path, "ensemble.net=nets.test_stacks:Viewing", "budget.total=15")
     assert found.ended == "budget"

@@ -1,5 +1,7 @@
 """Who is asked about which images."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from PIL import Image
@@ -7,7 +9,8 @@ from PIL import Image
 from campaign.tiny import config
 from versionspace import data
 from versionspace.campaign import Campaign
-from versionspace.campaign.pictures import Cut, cut, opened, restored, shape_of
+from versionspace.campaign.coldstart import simple_features
+from versionspace.campaign.pictures import Cut, Pictures, cut, opened, restored, shape_of
 from versionspace.errors import InputError
 from versionspace.store import read
 
@@ -110,3 +113,30 @@ def test_the_form_of_images_is_known_without_them(photos, form):
     wanted = config(f"data.name={photos}", *form)
     assert shape_of(wanted) == opened(wanted).train.images.shape[1:]
     assert shape_of(config()) == (8, 8, 1)
+
+
+def test_the_pool_is_read_a_chunk_at_a_time(tmp_path):
+    """A memory-mapped pool of 25 MB is neither copied for its pixels nor for its truth."""
+    images = np.lib.format.open_memmap(tmp_path / "pool.npy", "w+", np.uint8, (2000, 64, 64, 3))
+    images[:, 0, 0, 0] = np.arange(2000) % 251
+    ids = np.random.default_rng(0).permutation(2000)
+    dataset = data.Dataset("made up", ("a", "b"), data.Part(images, ids % 2, ids))
+    none = ids[:0]
+    found = Pictures(dataset, Cut(np.sort(ids), none, none, none, none, none))
+    tracemalloc.start()
+    try:
+        pool = found.of("pool")
+        assert found.truth("pool").tolist() == [0, 1] * 1000
+        seen = [pool[i : i + 100][:, 0, 0, 0].copy() for i in range(0, len(pool), 100)]
+        assert tracemalloc.get_traced_memory()[1] < 8 << 20
+    finally:
+        tracemalloc.stop()
+    np.testing.assert_array_equal(np.concatenate(seen), images[np.argsort(ids), 0, 0, 0])
+    np.testing.assert_array_equal(np.asarray(pool), images[np.argsort(ids)])
+    np.testing.assert_array_equal(found.pool(ids[:5]), images[:5])
+
+
+def test_simple_features_are_the_same_in_chunks(digits, monkeypatch):
+    whole = simple_features(digits.train.images[:300])
+    monkeypatch.setattr("versionspace.campaign.coldstart._AT_ONCE", 7)
+    np.testing.assert_array_equal(simple_features(digits.train.view(np.arange(300))), whole)

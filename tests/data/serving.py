@@ -1,12 +1,16 @@
 """A real HTTP server on this machine that breaks off as told."""
 
 import threading
+import time
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 
 class Host(ThreadingHTTPServer):
-    """Serves ``files``; ``cuts`` holds, for coming requests in turn, after how many bytes to hang up."""
+    """Serves ``files``; ``cuts`` holds, for coming requests in turn, after how many bytes to hang up.
+
+    ``pause``: seconds between the first half of a file and the second.
+    """
 
     daemon_threads = True
 
@@ -14,6 +18,7 @@ class Host(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), Handler)
         self.files = {}
         self.cuts = []
+        self.pause = 0.0
         self.ranges = True
         self.asked = []
 
@@ -44,7 +49,11 @@ class Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(content) - start))
         self.end_headers()
         cut = server.cuts.pop(0) if server.cuts else None
-        self.wfile.write(content[start:] if cut is None else content[start : start + cut])
+        half = (start + len(content)) // 2 if server.pause and cut is None else start
+        if half > start:
+            self.wfile.write(content[start:half])
+            time.sleep(server.pause)
+        self.wfile.write(content[half:] if cut is None else content[start : start + cut])
         self.close_connection = True
 
     def log_message(self, *_):

@@ -1,21 +1,27 @@
 """From sources to the cache: order, checksums, what is accepted, what is left behind."""
 
+import errno
 import gzip
 import json
+import queue
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 from published import known, tar, write_cifar10, write_mnist, write_stl10, write_svhn
 
 from versionspace.data import cache as caches
-from versionspace.data import fetching
+from versionspace.data import fetching, lock
 from versionspace.data.catalogue import CIFAR10, FASHION_MNIST, MNIST, SPECS, STL10, SVHN
 from versionspace.data.errors import ChecksumError, DataError, FormatError, SourceError
 from versionspace.data.fetching import prepare
+from versionspace.data.lock import alone
 from versionspace.data.spec import Address, Apt, Npm
 from versionspace.errors import InputError
 
@@ -293,3 +299,91 @@ def test_a_run_killed_in_the_middle_leaves_no_dataset_and_no_obstacle(tmp_path, 
     assert caches.find(root, "mnist") is None
     check(root, prepare(known(MNIST, tmp_path / "made"), source=tmp_path / "made", cache=root), made)
     assert len(list(root.glob("mnist/*.npy"))) == 4
+
+
+FETCHING = """
+import sys
+from pathlib import Path
+sys.path.insert(0, sys.argv[1])
+from published import known
+from versionspace.data.catalogue import MNIST
+from versionspace.data.fetching import prepare
+from versionspace.data.spec import Address
+spec = known(MNIST, Path(sys.argv[2]), sources=(Address(sys.argv[3], "idx"),))
+print("ready", flush=True)
+sys.stdin.readline()
+print(prepare(spec, cache=sys.argv[4], say=print).source)
+"""
+
+
+def test_two_processes_that_fetch_the_same_dataset_do_so_once(web, tmp_path, root):
+    made = write_mnist(tmp_path / "made", zipped=True)
+    web.files = {path.name: path.read_bytes() for path in (tmp_path / "made").iterdir()}
+    web.pause = 0.3
+    here = str(Path(__file__).parent)
+    command = [sys.executable, "-c", FETCHING, here, str(tmp_path / "made"), web.base, str(root)]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    running = [subprocess.Popen(command, **pipes) for _ in range(2)]
+    for process in running:
+        assert process.stdout.readline() == "ready\n"
+    for process in running:
+        process.stdin.write("go\n")
+        process.stdin.flush()
+    for said, wrong in [process.communicate(timeout=60) for process in running]:
+        assert said.splitlines()[-1] == web.base
+        assert wrong == ""
+    assert sorted(path for path, _ in web.asked) == sorted(f"/{name}" for name in web.files)
+    check(root, caches.find(root, "mnist"), made)
+    assert len(everything(root)) == 5
+
+
+def test_who_waits_says_so(tmp_path, root):
+    made = write_mnist(tmp_path / "made")
+    said = queue.Queue()
+    with ThreadPoolExecutor(1) as pool:
+        with alone(root / ".mnist.lock", waiting=lambda: None):
+            spec = known(MNIST, tmp_path / "made")
+            running = pool.submit(prepare, spec, source=tmp_path / "made", cache=root, say=said.put)
+            assert said.get(timeout=30) == "mnist: another process is fetching it; waiting for that one."
+            time.sleep(2 * lock.SECONDS)
+            assert not running.done()
+        check(root, running.result(timeout=30), made)
+
+
+def test_what_another_process_brought_while_the_lock_was_taken_is_not_fetched_again(web, tmp_path, root, monkeypatch):
+    made = write_mnist(tmp_path / "made")
+    spec = known(MNIST, tmp_path / "made", sources=(Address(web.base, "idx"),))
+    real = fetching.alone
+
+    @contextmanager
+    def meanwhile(path, waiting):
+        with monkeypatch.context() as patch:
+            patch.setattr(fetching, "alone", real)
+            prepare(spec, source=tmp_path / "made", cache=root)
+        with real(path, waiting):
+            yield
+
+    monkeypatch.setattr(fetching, "alone", meanwhile)
+    check(root, prepare(spec, cache=root), made)
+    assert web.asked == []
+
+
+def test_a_lock_is_gone_with_its_holder(tmp_path):
+    """A holder that was killed leaves the file; it is locked again. Who holds it has the only file of that name."""
+    path = tmp_path / ".x.lock"
+    path.write_text("")
+    waited = []
+    with alone(path, waiting=lambda: waited.append(1)):
+        assert lock._taken(path) is None
+    assert not path.exists()
+    assert waited == []
+
+
+def test_a_file_system_without_locks_is_fetched_to_all_the_same(tmp_path, monkeypatch):
+    def without(descriptor):
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(lock, "_lock", without)
+    with alone(tmp_path / ".x.lock", waiting=lambda: None):
+        pass
+    assert list(tmp_path.iterdir()) == []

@@ -10,7 +10,8 @@ import zlib
 
 import numpy as np
 import pytest
-from PIL import Image
+from PIL import Image, ImageOps
+from PIL.PngImagePlugin import PngInfo
 
 from versionspace.data import folder
 from versionspace.data.report import Skipped
@@ -45,6 +46,15 @@ def bomb(side=30_000):
         + chunk(b"IDAT", zlib.compress(b"\0" * 1000))
         + chunk(b"IEND", b"")
     )
+
+
+SIDEWAYS = struct.pack("<HHIHH", 0x0112, 3, 1, 6, 0)
+ODD = {
+    "a word for a number": struct.pack("<HHI4s", 0x0100, 2, 2, b"x"),
+    "a word for a fraction": struct.pack("<HHI4s", 0x011A, 2, 3, b"72"),
+    "a negative length": struct.pack("<HHIhh", 0x0100, 8, 1, -5, 0),
+}
+"""Entries of EXIF that cameras and programs have no business to write."""
 
 
 class TestLayouts:
@@ -210,6 +220,38 @@ class TestPixels:
         image = self.one(tmp_path, size=(32, 16))
         assert image[4, 8, 0] > 200
         assert image[28, 8, 0] < 50
+
+    @pytest.mark.parametrize("orientation", range(1, 9))
+    @pytest.mark.parametrize("how", ["jpg", "png", "webp", "tiff", "xmp"])
+    def test_every_orientation_is_undone_as_pillow_does(self, tmp_path, orientation, how):
+        exif = Image.Exif()
+        exif[0x0112] = orientation
+        options = {"exif": exif}
+        if how == "xmp":
+            options = {"xmp": f'<x tiff:Orientation="{orientation}"/>'.encode(), "lossless": True}
+        path = save(tmp_path / f"a.{'webp' if how == 'xmp' else how}", picture(0, (12, 8)), **options)
+        with Image.open(path) as opened:
+            expected = ImageOps.exif_transpose(opened).convert("RGB")
+        found = self.one(tmp_path, size=(expected.height, expected.width))
+        np.testing.assert_array_equal(found, np.asarray(expected))
+
+    @pytest.mark.parametrize("odd", ODD)
+    def test_metadata_that_cannot_be_written_anew_do_not_cost_the_image(self, tmp_path, odd):
+        """They can be read, and say that the image lies on its side; Pillow writes them anew to turn it, and fails."""
+        upright = Image.new("RGB", (16, 32), "black")
+        upright.paste((255, 0, 0), (0, 0, 16, 16))  # red above
+        exif = b"Exif\0\0II*\0" + struct.pack("<IH", 8, 2) + b"".join(sorted([SIDEWAYS, ODD[odd]])) + bytes(4)
+        save(tmp_path / "a.jpg", upright.transpose(Image.Transpose.ROTATE_90), exif=exif, quality=95)
+        image = self.one(tmp_path, size=(32, 16))
+        assert image[4, 8, 0] > 200
+        assert image[28, 8, 0] < 50
+
+    def test_metadata_that_cannot_be_read_mean_upright(self, tmp_path):
+        made = picture(3, (12, 10))
+        notes = PngInfo()
+        notes.add_text("Raw profile type exif", "\nexif\n 4\nno hexadecimal numbers")
+        save(tmp_path / "a.png", made, pnginfo=notes)
+        np.testing.assert_array_equal(self.one(tmp_path, size=(10, 12)), np.asarray(made))
 
     def test_crop_pad_and_stretch(self, tmp_path):
         wide = Image.new("RGB", (40, 20), "white")

@@ -1,5 +1,6 @@
 """The cache of decoded images: what is decoded once is not decoded again, and a killed run harms nothing."""
 
+import errno
 import os
 import signal
 import subprocess
@@ -12,6 +13,7 @@ import pytest
 from PIL import Image
 
 from versionspace.data import DataError, folder
+from versionspace.data import cache as caches
 from versionspace.data.folder import reading
 
 
@@ -198,3 +200,33 @@ def test_a_cache_that_cannot_be_written_is_said(photos, tmp_path):
     (tmp_path / "file").write_text("not a folder")
     with pytest.raises(DataError, match=r"expected a cache folder .*VERSIONSPACE_CACHE"):
         folder.read(photos, size=8, cache=tmp_path / "file")
+
+
+FEW_FILES = """
+import resource, sys
+from versionspace.data import folder
+from versionspace.data.folder import reading
+reading.BLOCK_BYTES = 1
+resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+found = folder.read(sys.argv[1], size=2, cache=sys.argv[2], workers=1)
+print(found.report.decoded, found.train.images[:, 0, 0, 0].tolist() == list(range(100)))
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no such limit")
+def test_a_folder_has_more_blocks_than_a_process_may_have_open_files(tmp_path, cache):
+    """A block for each of a hundred images, and 64 files at most."""
+    (tmp_path / "photos").mkdir()
+    for number in range(100):
+        Image.new("RGB", (2, 2), (number, 0, 0)).save(tmp_path / "photos" / f"{number:03}.png")
+    command = [sys.executable, "-c", FEW_FILES, str(tmp_path / "photos"), str(cache)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.stdout.strip(), done.stderr) == ("100 True", "")
+
+
+def test_too_many_open_files_are_not_blamed_on_the_disk(tmp_path):
+    with (
+        pytest.raises(DataError, match="expected that one more file may be open, got Too many open files.*ulimit"),
+        caches.writing(tmp_path),
+    ):
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))

@@ -180,6 +180,19 @@ class TestWithoutLabels:
         with pytest.raises(InputError, match="test: expected 21 images, got 20"):
             split(dataset(self.some), test=21, seed=0, balanced=False)
 
+    def test_one_image_without_a_label_in_test_or_validation_is_no_obstacle(self):
+        """In a folder it lies beside the class folders, or under two of them."""
+        labels = np.array([0, 1, -1, 1, 0])
+        own = Part(np.zeros((5, 1, 1, 1), np.uint8), labels, np.arange(5))
+        cut = split(dataset(part((9, 9)), own, own, report=Report()), seed=0)
+        assert (len(cut.pool), cut.test.tolist(), cut.validation.tolist()) == (18, [0, 1, 3, 4], [0, 1, 3, 4])
+
+    def test_parts_without_any_label_are_taken_whole(self):
+        for labels in (None, np.full(5, -1)):
+            own = Part(np.zeros((5, 1, 1, 1), np.uint8), labels, np.arange(5))
+            cut = split(dataset(part((9, 9)), own, own, report=Report()), seed=0)
+            assert (len(cut.test), len(cut.validation)) == (5, 5)
+
     def test_a_train_part_without_any_label_beside_a_test_part_with_labels(self):
         none = Part(np.zeros((30, 1, 1, 1), np.uint8), np.full(30, -1), np.arange(30))
         cut = split(dataset(none, part((4, 4)), report=Report()), validation=5, seed=0, balanced=False)

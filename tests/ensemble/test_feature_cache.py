@@ -2,6 +2,8 @@
 
 import errno
 import logging
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -182,3 +184,55 @@ def test_bad_input_gets_a_sentence():
     for side in (31, 5000, 64.5):
         with pytest.raises(vs.InputError, match="side: expected 32 to 1024 pixels"):
             Embedding(side=side, cache=False)
+
+
+FEW_FILES = """
+import resource, sys
+from pathlib import Path
+import numpy as np
+from versionspace.ensemble.feature_cache import FeatureCache
+keys = [bytes([i]) * 32 for i in range(100)]
+resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+one = FeatureCache("made-up", 2, Path(sys.argv[1]))
+for i in range(100):
+    one.add([keys[i]], np.full((1, 2), i, np.float32))
+for cache in (one, FeatureCache("made-up", 2, Path(sys.argv[1]))):
+    found = cache.find(keys[::-1])
+    print(len(found.positions), (found.features[:, 0] == 99 - found.positions).all())
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no such limit")
+def test_there_are_more_blocks_than_a_process_may_have_open_files(tmp_path):
+    command = [sys.executable, "-c", FEW_FILES, str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == ("100 True\n" * 2, "")
+
+
+def test_a_block_that_was_removed_is_computed_again_or_found_elsewhere(tmp_path, features, passes):
+    one, other = made(tmp_path), made(tmp_path)
+    one(IMAGES[:8])
+    other(IMAGES[8:16])
+    one(IMAGES[:16])
+    blocks(tmp_path)[0].unlink()
+    np.testing.assert_array_equal(one(IMAGES[:16]), features[:16])
+    assert len(passes) == 3
+    np.testing.assert_array_equal(one(IMAGES[[3, 3, 12, 3]]), features[[3, 3, 12, 3]])
+    assert len(passes) == 3
+
+
+def test_of_two_blocks_with_an_image_the_whole_one_is_believed(tmp_path):
+    keys = [key_of(image) for image in IMAGES[:2]]
+    cache = FeatureCache("made-up", 2, tmp_path)
+    cache.add(keys, np.array([[1, 2], [3, 4]], np.float32))
+    cache.add(keys[:1], np.array([[5, 6]], np.float32))
+    for path in blocks(tmp_path):
+        content = path.read_bytes()
+        if np.float32(5).tobytes() in content:
+            path.write_bytes(content[:-3] + b"?" + content[-2:])
+    found = FeatureCache("made-up", 2, tmp_path).find([keys[0], keys[1], keys[0]])
+    assert dict(zip(found.positions.tolist(), found.features.tolist(), strict=True)) == {
+        0: [1, 2],
+        1: [3, 4],
+        2: [1, 2],
+    }

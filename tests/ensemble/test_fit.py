@@ -14,7 +14,7 @@ from torch.nn import functional as F
 
 import versionspace as vs
 from ensemble.made_up import images
-from nets.test_stacks import Branching, Viewing
+from nets.test_stacks import Blurring, Branching, Frozen, Twice, Viewing
 from versionspace import rng
 from versionspace.ensemble import TRAININGS, Ensemble, Normalisation, Training
 from versionspace.ensemble.fit import Labelled, Task, batches, fit_group
@@ -339,6 +339,22 @@ Ensemble("small", members=20, classes=4, training=ENDLESS, threads=2).fit(pixels
     running.send_signal(signal.SIGINT)
     _, said = running.communicate(timeout=20)
     assert "KeyboardInterrupt" in said
+
+
+def test_a_frozen_layer_stays_as_it_was_drawn():
+    pixels, labels = images(40)
+    training = Training(rate=0.1, epochs=3, batch=8, watch="training loss")
+    found = Ensemble(Frozen, members=3, classes=4, training=training, seed=1).fit(pixels, labels)
+    first = found._first_weights(found._predictor.network, 0)
+    for name, value in found._predictor.state.items():
+        assert torch.equal(value, first[name]) == name.startswith("first")
+
+
+@pytest.mark.parametrize("net", [Twice, Blurring], ids=["one dropout layer, three places", "a tensor of its own"])
+def test_networks_of_ones_own_train_in_double_precision(net):
+    pixels, labels = images(40)
+    found = Ensemble(net, members=3, classes=4, training=QUICK, dtype=torch.double).fit(pixels, labels)
+    assert np.isfinite(found.predict_proba(pixels)).all()
 
 
 def test_other_errors_are_not_hidden(monkeypatch):

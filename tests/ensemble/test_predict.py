@@ -1,5 +1,6 @@
 """What fitted members say, and how they are kept."""
 
+import importlib
 import json
 import warnings
 
@@ -9,9 +10,10 @@ import torch
 
 import versionspace as vs
 from ensemble.made_up import images
-from nets.test_stacks import Viewing
-from versionspace.ensemble import Ensemble, Normalisation, Training
-from versionspace.ensemble.deepfool import OVERSHOOT, STEPS, deepfool
+from nets.test_stacks import Twice, Viewing
+from versionspace.ensemble import Ensemble, Heads, Normalisation, Training
+from versionspace.ensemble.deepfool import OVERSHOOT, STEPS, Fooled, deepfool
+from versionspace.ensemble.work import pick_device
 from versionspace.nets.stacks import ordinary
 
 QUICK = Training(epochs=6, watch="training loss")
@@ -205,6 +207,127 @@ def test_a_damaged_folder_gets_a_sentence(damage, tmp_path):
         description.write_text(description.read_text().replace('"format": 1', '"format": 99'))
     with pytest.raises(vs.InputError, match="expected"):
         Ensemble.load(tmp_path)
+
+
+class Deeper(Viewing):
+    """The network that was saved, with a layer more."""
+
+    def __init__(self, shape, classes):
+        super().__init__(shape, classes)
+        self.more = torch.nn.Linear(classes, classes)
+
+    def forward(self, x):
+        return self.more(super().forward(x))
+
+
+class Renamed(Viewing):
+    """The network that was saved, with a layer of another name."""
+
+    def __init__(self, shape, classes):
+        super().__init__(shape, classes)
+        self.renamed = self.last
+        del self.last
+
+    def forward(self, x):
+        x = self.drop(torch.relu(self.norm(self.conv(x))))
+        return self.renamed(self.drop2(x.flatten(1)))
+
+
+class Wider(Viewing):
+    """The network that was saved, with a layer of another shape."""
+
+    def __init__(self, shape, classes):
+        super().__init__(shape, classes)
+        self.conv = torch.nn.Conv2d(shape[0], 4, 5, padding=2)
+
+
+@pytest.mark.parametrize(
+    ("net", "message"),
+    [
+        (Deeper, "expected weights of more.weight, which the network has, got a file without"),
+        (Renamed, "expected weights of renamed.weight, which the network has, got a file without"),
+        (Wider, r"expected weights of conv.weight of shape \(2, 4, 1, 5, 5\), got \(2, 4, 1, 3, 3\)"),
+    ],
+)
+def test_weights_of_another_network_are_refused(net, message, tmp_path):
+    Ensemble(Viewing, members=2, classes=4, training=QUICK).fit(PIXELS, LABELS).save(tmp_path)
+    Ensemble.load(tmp_path, net=Viewing)
+    with pytest.raises(vs.InputError, match=message):
+        Ensemble.load(tmp_path, net=net)
+
+
+def test_weights_with_a_layer_too_many_are_refused(tmp_path):
+    Ensemble(Deeper, members=2, classes=4, training=QUICK).fit(PIXELS, LABELS).save(tmp_path)
+    with pytest.raises(vs.InputError, match=r"expected weights of the network alone, got more.bias too"):
+        Ensemble.load(tmp_path, net=Viewing)
+
+
+def test_as_many_members_as_the_description_says(tmp_path):
+    Ensemble("small", members=3, classes=4, training=QUICK).fit(PIXELS, LABELS).save(tmp_path)
+    description = tmp_path / "ensemble.json"
+    description.write_text(description.read_text().replace('"members": 3', '"members": 5'))
+    with pytest.raises(vs.InputError, match=r"0.weight of shape \(5, 16, 1, 3, 3\), got \(3, 16, 1, 3, 3\)"):
+        Ensemble.load(tmp_path)
+
+
+class Derived(torch.nn.Sequential):
+    """A user's network that is a sequence with a way of its own to be made and to be run."""
+
+    def __init__(self, shape, classes):
+        inputs = shape[0] * shape[1] * shape[2]
+        super().__init__(torch.nn.Flatten(), torch.nn.Linear(inputs, 16), torch.nn.Dropout(0.5))
+        self.last = torch.nn.Linear(16, classes)
+
+    def forward(self, x):
+        for layer in self:
+            x = torch.relu(layer(x))
+        return x
+
+
+@pytest.mark.parametrize("net", [Derived, Twice], ids=["derived from a sequence", "one dropout layer, three places"])
+def test_dropout_passes_of_networks_of_all_kinds(net):
+    found = Ensemble(net, members=2, classes=4, training=QUICK).fit(PIXELS, LABELS)
+    passes = found.mc_dropout_proba(MORE[:30], passes=5)
+    assert passes.shape == (5, 30, 4)
+    assert (passes.std(axis=0).max(axis=1) > 1e-6).mean() > 0.5
+    np.testing.assert_array_equal(passes, found.mc_dropout_proba(MORE[:30], passes=5))
+
+
+class Standing:
+    """The sizes that DeepFool finds on a device without double precision, as Apple's is."""
+
+    def __init__(self, values):
+        self.values = values
+
+    def double(self):
+        raise TypeError("Cannot convert a MPS Tensor to float64 dtype as the MPS framework doesn't support float64.")
+
+    def cpu(self):
+        return self.values
+
+
+@pytest.mark.parametrize("kind", ["ensemble", "heads"])
+def test_perturbations_where_there_is_no_double_precision(kind, monkeypatch):
+    ensemble = (
+        Heads(members=1, classes=4, cache=False, side=32)
+        if kind == "heads"
+        else Ensemble("small", members=1, classes=4, training=QUICK)
+    )
+    ensemble.fit(PIXELS[:20], LABELS[:20])
+    module = importlib.import_module("versionspace.ensemble." + ("heads" if kind == "heads" else "predict"))
+    monkeypatch.setattr(
+        module, "deepfool", lambda network, images: Fooled(images, Standing(torch.ones(len(images))), None)
+    )
+    assert (ensemble.perturbations(PIXELS[:3]) == 1.0).all()
+
+
+def test_a_gpu_has_its_number(monkeypatch):
+    """Work runs on threads of a pool, and each thread has a current GPU of its own."""
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "current_device", lambda: 1)
+    monkeypatch.setattr(torch, "empty", lambda *_, **__: None)
+    for name, expected in (("auto", "cuda:1"), ("cuda", "cuda:1"), ("cuda:0", "cuda:0"), ("cpu", "cpu")):
+        assert str(pick_device(name)) == expected
 
 
 def test_before_fit_there_is_nothing_to_say(tmp_path):

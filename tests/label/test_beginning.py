@@ -64,6 +64,14 @@ def test_a_link_that_leaves_the_folder_is_refused_at_the_start(folder, tmp_path)
         new(folder.photos, folder.classes, net="small")
 
 
+def test_a_folder_that_is_such_a_link_too(folder, tmp_path):
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "1.png").write_bytes((folder.photos / "00000.png").read_bytes() + b"\0")
+    (folder.photos / "link").symlink_to(tmp_path / "other", target_is_directory=True)
+    with pytest.raises(InputError, match="link/1.png: .* leads out"):
+        new(folder.photos, folder.classes, net="small")
+
+
 def test_too_few_images_are_not_worth_it(tmp_path, folder):
     few = tmp_path / "few"
     few.mkdir()

@@ -3,7 +3,9 @@
 import pytest
 import torch
 from torch import nn
+from torch.nn import functional as F
 
+from versionspace.errors import InputError
 from versionspace.nets import NETS, network
 from versionspace.nets.layers import Dropout, draw_mask, with_own_dropout
 from versionspace.nets.stacks import ordinary, side_by_side, stack
@@ -131,3 +133,99 @@ def test_whole_channels_are_dropped_together():
     layer = Dropout(0.5, whole_channels=True)
     layer(torch.zeros(1, 8, 4, 4))
     assert draw_mask(layer, 2, torch.Generator().manual_seed(0), torch.float32).shape == (2, 8, 1, 1)
+
+
+class Frozen(nn.Module):
+    """A user's network whose first layer is not to be trained."""
+
+    def __init__(self, shape, classes):
+        super().__init__()
+        self.first = nn.Linear(shape[0] * shape[1] * shape[2], 8).requires_grad_(False)
+        self.last = nn.Linear(8, classes)
+
+    def forward(self, x):
+        return self.last(torch.relu(self.first(x.flatten(1))))
+
+
+def test_a_frozen_layer_is_not_trained():
+    assert network(Frozen, SHAPE, 5).parameters() == ["last.weight", "last.bias"]
+    with pytest.raises(InputError, match="net: expected parameters to train"):
+        network(lambda shape, classes: Frozen(shape, classes).requires_grad_(False), SHAPE, 5)
+
+
+class Twice(nn.Module):
+    """A user's network that calls one dropout layer at three places, two of them alike, and has one it never calls."""
+
+    def __init__(self, shape, classes):
+        super().__init__()
+        inputs = shape[0] * shape[1] * shape[2]
+        self.drop = nn.Dropout(0.5)
+        self.unused = nn.Dropout(0.5)
+        self.first, self.second, self.last = nn.Linear(inputs, 64), nn.Linear(64, 64), nn.Linear(64, classes)
+
+    def forward(self, x):
+        x = self.drop(x.flatten(1))
+        x = self.drop(torch.relu(self.first(x)))
+        return self.last(self.drop(torch.relu(self.second(x))))
+
+
+@pytest.mark.parametrize("way", ["mapped", "looped"])
+def test_a_dropout_layer_called_at_several_places_has_a_mask_for_each(way):
+    net = network(Twice, SHAPE, 5, way=way)
+    assert [(name, layer.seen) for name, layer in net.dropouts()] == [
+        ("drop", (432,)), ("drop.1", (64,)), ("drop.2", (64,)),
+    ]  # fmt: skip
+    modules = members(net, 2)
+    generators = [torch.Generator().manual_seed(m) for m in range(2)]
+    run = net.runner(True)
+    for _ in range(2):  # the second pass begins at the first place again
+        masks = {
+            name: torch.stack([draw_mask(layer, 6, generator, torch.double) for generator in generators])
+            for name, layer in net.dropouts()
+        }
+        assert not torch.equal(masks["drop.1"], masks["drop.2"])
+        images = torch.randn(6, *SHAPE, dtype=torch.double)
+        found = run(stack(modules), masks, images)
+        for m, module in enumerate(modules):
+            x = images.flatten(1) * masks["drop"][m]
+            x = torch.relu(module.first(x)) * masks["drop.1"][m]
+            expected = module.last(torch.relu(module.second(x)) * masks["drop.2"][m])
+            torch.testing.assert_close(found[m], expected, rtol=1e-10, atol=1e-10)
+    assert set(stack(modules)) == set(Twice(SHAPE, 5).state_dict())
+
+
+def test_a_dropout_layer_under_two_names_is_replaced_under_both():
+    drop = nn.Dropout(0.5)
+    module = with_own_dropout(nn.Sequential(drop, nn.Linear(3, 3), drop))
+    assert all(isinstance(module[i], Dropout) for i in (0, 2))
+    assert not any(isinstance(child, nn.Dropout) for child in module.modules())
+
+
+class Blurring(nn.Module):
+    """A user's network with a tensor that no checkpoint holds."""
+
+    def __init__(self, shape, classes):
+        super().__init__()
+        self.register_buffer("kernel", torch.full((shape[0], 1, 3, 3), 1 / 9), persistent=False)
+        self.last = nn.Linear(shape[0] * shape[1] * shape[2], classes)
+
+    def forward(self, x):
+        return self.last(F.conv2d(x, self.kernel, padding=1, groups=len(self.kernel)).flatten(1))
+
+
+@pytest.mark.parametrize("way", ["mapped", "looped"])
+def test_tensors_that_no_checkpoint_holds_go_where_the_others_are(way):
+    """On another device, and in another precision; "meta" is a device that every machine has."""
+    net = network(Blurring, SHAPE, 5, way=way)
+    modules = members(net, 2)
+    images = torch.randn(4, *SHAPE, dtype=torch.double)
+    found = net.runner(False, torch.device("cpu"), torch.double)(stack(modules), {}, images)
+    for m, module in enumerate(modules):
+        torch.testing.assert_close(found[m], module(images), rtol=1e-6, atol=1e-6)
+    kernels = []
+    with torch.nn.modules.module.register_module_forward_pre_hook(
+        lambda module, _: kernels.append(module.kernel.device.type) if hasattr(module, "kernel") else None
+    ):
+        there = {name: value.to("meta") for name, value in stack(modules).items()}
+        assert net.runner(False, torch.device("meta"), torch.double)(there, {}, images.to("meta")).is_meta
+    assert set(kernels) == {"meta"}

@@ -42,3 +42,36 @@ def test_the_module_itself_stays_as_it_was():
     with_quick_image_gradients(module)
     assert isinstance(module[0], nn.Conv2d)
     assert module[0].weight.requires_grad
+
+
+class Standardised(nn.Conv2d):
+    """A convolution whose weights are standardised before they are used."""
+
+    def forward(self, x):
+        weight = self.weight - self.weight.mean(dim=(1, 2, 3), keepdim=True)
+        return self._conv_forward(x, weight, self.bias)
+
+
+def hooked():
+    conv = nn.Conv2d(1, 2, 3)
+    conv.register_forward_pre_hook(lambda _, given: (2 * given[0],))
+    return conv
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: Standardised(1, 2, 3),
+        hooked,
+        lambda: nn.utils.parametrizations.weight_norm(nn.Conv2d(1, 2, 3)),
+    ],
+    ids=["derived", "hooked", "parametrised"],
+)
+def test_a_convolution_that_does_otherwise_than_torchs_is_left_as_it_is(make):
+    module = nn.Sequential(make(), nn.Flatten())
+    with torch.no_grad():
+        next(module.parameters()).add_(1.0)
+    quick = with_quick_image_gradients(module)
+    assert not isinstance(quick[0], ThinConv2d)
+    images = torch.randn(2, 1, 6, 6)
+    torch.testing.assert_close(quick(images), module(images))

@@ -335,7 +335,8 @@ def _begin(config: Config, dataset: Dataset, ledger: Ledger, threads: int | None
     With a person nothing is to be repeated to the bit: what is other than before is written down again.
     """
     state, person = replay(ledger.events()), config.oracle.kind == "person"
-    table = sizes(config.ensemble.net)
+    height, width, channels = dataset.train.images.shape[1:]
+    table = sizes(config.ensemble.net, (channels, height, width))
     checks = dict(dataset.checksums) if dataset.report is None else {}
     body: dict[str, Any] = {
         "method": config.query.method,

@@ -18,7 +18,7 @@ from versionspace.errors import InputError
 from versionspace.store.names import KEY, SETS, names_in, packed
 from versionspace.store.record import as_ids
 from versionspace.store.replay import ImageId
-from versionspace.types import Array, Ints
+from versionspace.types import Array, ArrayLike, Ints
 
 REFERENCE = 5_000
 """At most so many images of the pool are held out to measure distances, where there is no validation set."""
@@ -80,7 +80,7 @@ def cut(config: Config, dataset: Dataset) -> Cut:
 
 
 class Pictures:
-    """Pixels and truth by id.
+    """Pixels and truth by id. Pixels are read when they are looked at: the pool may be larger than memory.
 
     ``cut`` is of the images that are there, ``whole`` of all that were there when the campaign began, and ``stored``
     says where they lay then.
@@ -92,7 +92,7 @@ class Pictures:
         self.dataset, self.cut, self.whole = dataset, found, found if whole is None else whole
         self._validation = dataset.train if dataset.validation is None else dataset.validation
         self._test = dataset.train if dataset.test is None else dataset.test
-        self._kept: dict[str, Array] = {}
+        self._kept: dict[str, ArrayLike] = {}
         self._stored = stored or {}
         pairs = [(getattr(self.whole, name), getattr(found, name)) for name in SETS]
         self.gone: frozenset[ImageId] = frozenset(
@@ -124,21 +124,23 @@ class Pictures:
         out[np.isin(self.whole.pool, self.cut.pool)] = values
         return out
 
-    def pool(self, ids: Array) -> Array:
+    def pool(self, ids: Array) -> ArrayLike:
         """Pixels of images of the pool."""
-        return np.asarray(self.dataset.train.images[self.dataset.train.rows(ids)])
+        return self.dataset.train.view(ids)
 
-    def of(self, name: str) -> Array:
-        """Pixels of all of "pool", "validation", "test", "reference" or "audit"; kept, since each round wants them."""
+    def of(self, name: str) -> ArrayLike:
+        """Pixels of all of "pool", "validation", "test", "reference" or "audit"."""
         if name not in self._kept:
-            self._kept[name] = self._part(name).take(getattr(self.cut, name)).images
+            self._kept[name] = self._part(name).view(getattr(self.cut, name))
         return self._kept[name]
 
     def truth(self, name: str) -> Ints | None:
         """Their classes; None where any is unknown."""
         part = self._part(name)
-        labels = None if part.labels is None else part.labels[part.rows(getattr(self.cut, name))]
-        return None if labels is None or len(labels) == 0 or (labels < 0).any() else labels
+        if part.labels is None or len(getattr(self.cut, name)) == 0:
+            return None
+        labels = part.labels[part.rows(getattr(self.cut, name))]
+        return None if (labels < 0).any() else labels
 
     def _part(self, name: str) -> Part:
         return {"validation": self._validation, "test": self._test}.get(name, self.dataset.train)

@@ -172,8 +172,7 @@ def _memory(config: Config, pictures: Pictures, weights: int) -> int:
     members, classes = config.ensemble.members, len(pictures.dataset.classes)
     votes = members * sum(len(getattr(pictures.cut, name)) for name in ("pool", "test", "validation", "reference"))
     probs = members * len(getattr(pictures.cut, pictures.reference)) * classes * 4
-    pixels = sum(pictures.of(name).nbytes for name in ("pool", "test") if len(getattr(pictures.cut, name)))
-    return int(used + 2 * votes + 3 * probs + pixels + weights)
+    return int(used + 2 * votes + 3 * probs + weights)
 
 
 def free_disk(path: Path) -> int | None:

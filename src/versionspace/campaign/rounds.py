@@ -31,7 +31,7 @@ from versionspace.store.folder import Folder, read_arrays, write, write_arrays, 
 from versionspace.store.lock import Lock
 from versionspace.store.record import as_ids
 from versionspace.store.replay import ImageId, State
-from versionspace.types import Array
+from versionspace.types import Array, ArrayLike
 
 SPENT, EXHAUSTED = "budget", "the pool is exhausted"
 UNLABELLED = "the pool is exhausted and no image has a label"
@@ -182,7 +182,7 @@ class Rounds:
         labels = np.array([state.classes.index(name) for name in given.values()], np.int64)
         return ensemble.fit(self._images(given), labels, validation=validation, round=round_)
 
-    def _images(self, ids: "dict[ImageId, str] | Array") -> Array:
+    def _images(self, ids: "dict[ImageId, str] | Array") -> ArrayLike:
         return self.pictures.pool(np.asarray(list(ids), self.pictures.cut.pool.dtype))
 
     def _measured(

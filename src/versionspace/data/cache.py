@@ -5,6 +5,7 @@ are written first and the page last, each under a temporary name that is then re
 the old dataset or the new one.
 """
 
+import errno
 import json
 import os
 import secrets
@@ -41,6 +42,13 @@ def writing(root: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
+        if error.errno in (errno.EMFILE, errno.ENFILE):
+            raise DataError(
+                str(error.filename or root),
+                expected="that one more file may be open",
+                got=error.strerror or str(error),
+                fix="Close other programs, or raise the limit: ulimit -n 4096.",
+            ) from error
         raise DataError(
             str(error.filename or root),
             expected="a cache folder with space, that can be written to",

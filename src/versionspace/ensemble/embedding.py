@@ -6,7 +6,7 @@ features, so that what comes out of the cache is what would have been computed.
 """
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
@@ -66,23 +66,23 @@ class Embedding:
         _check(images)
         keys = self._keys(images)
         out = np.empty((len(images), FEATURES), np.float32)
-        done = self._fill(out, keys)
-        missing = sorted({key: row for row, key in enumerate(keys) if not done[row]}.values())  # each once
-        with bars.bar("features", len(missing), False if not missing else self.progress) as advance:
-            for start in range(0, len(missing), _BLOCK):
-                rows = missing[start : start + _BLOCK]
-                self.cache.add([keys[row] for row in rows], self._computed(images, rows, advance, alive))
-        if missing:
-            done = self._fill(out, keys)
-        assert done.all()
-        return out
-
-    def _fill(self, out: npt.NDArray[np.float32], keys: Sequence[Key]) -> npt.NDArray[np.bool_]:
         found = self.cache.find(keys)
         out[found.positions] = found.features
         done = np.zeros(len(keys), bool)
         done[found.positions] = True
-        return done
+        alike: dict[Key, list[int]] = {}
+        for row in np.flatnonzero(~done).tolist():
+            alike.setdefault(keys[row], []).append(row)
+        missing = sorted(rows[-1] for rows in alike.values())  # each once
+        with bars.bar("features", len(missing), False if not missing else self.progress) as advance:
+            for start in range(0, len(missing), _BLOCK):
+                rows = missing[start : start + _BLOCK]
+                features = self._computed(images, rows, advance, alive)
+                assert np.isfinite(features).all()
+                self.cache.add([keys[row] for row in rows], features)
+                for row, feature in zip(rows, features, strict=True):
+                    out[alike[keys[row]]] = feature
+        return out
 
     def _keys(self, images: Array) -> list[Key]:
         def some(start: int) -> list[Key]:

@@ -11,13 +11,13 @@ import torch
 
 from versionspace import rng
 from versionspace.ensemble import files, work
-from versionspace.ensemble.fit import Fitted, History, Labelled, Task, fit_group
+from versionspace.ensemble.fit import History, Labelled, Task, fit_group
 from versionspace.ensemble.normalise import Normalisation, read_images
 from versionspace.ensemble.predict import Opinions, Predictor
 from versionspace.ensemble.progress import Report, shown
 from versionspace.ensemble.sizes import sizes
 from versionspace.ensemble.training import Training, read_training
-from versionspace.errors import InputError, TrainingError
+from versionspace.errors import InputError
 from versionspace.nets.architectures import Factory
 from versionspace.nets.stacks import Network, Stack, find, network, stack
 from versionspace.types import Array, ArrayLike
@@ -113,7 +113,7 @@ class Ensemble:
         shape = (pixels.shape[3], pixels.shape[1], pixels.shape[2])
         net = network(self.net, shape, self.classes)
         normalisation = self.normalisation or Normalisation.of(pixels)
-        table = sizes(self.net)
+        table = sizes(self.net, shape)
         labelled = self._on_device(pixels, classes)
         state = self._first_weights(net, round)
         stop = threading.Event()
@@ -142,7 +142,8 @@ class Ensemble:
                 for first in range(0, self.members, table.group)
             ]
             threads = self.threads if self.device.type == "cpu" else 1
-            fitted = guarded(lambda: work.side_by_side(fit_group, tasks, threads, stop))
+            with work.enough_memory("training"):
+                fitted = work.side_by_side(fit_group, tasks, threads, stop)
         whole = {name: torch.cat([part.state[name] for part in fitted]) for name in fitted[0].state}
         self.history_ = [history for part in fitted for history in part.histories]
         self._round, self._trained_with = round, training
@@ -254,11 +255,12 @@ class Ensemble:
         out.history_ = [History(**history) for history in saved.history]
         out._round, out._trained_with = saved.round, read_training(saved.training)
         made = network(chosen, saved.shape, saved.classes)
+        files.compare(Path(folder), saved, state, made.plain)
         out._predictor = out._made(made, {k: v.to(out.device) for k, v in state.items()}, saved.normalisation)
         return out
 
     def _made(self, net: Network, state: Stack, normalisation: Normalisation) -> Predictor:
-        table = sizes(self.net)
+        table = sizes(self.net, net.shape)
         return Predictor(net, state, normalisation, table.group, table.images, self.threads, self.dtype, self.device)
 
     def _first_weights(self, net: Network, round_: int) -> Stack:
@@ -275,7 +277,7 @@ class Ensemble:
         }
 
     def _on_device(self, pixels: Array, classes: Array) -> Labelled:
-        return Labelled(torch.tensor(pixels, device=self.device), torch.tensor(classes, device=self.device))
+        return Labelled(torch.tensor(np.asarray(pixels), device=self.device), torch.tensor(classes, device=self.device))
 
     def _read_labels(self, given: ArrayLike, count: int, name: str) -> Array:
         labels: Array = np.asarray(given)
@@ -325,16 +327,3 @@ class Ensemble:
         return InputError(
             "ensemble", expected="fitted members", got="an ensemble before fit", fix="Call fit(images, labels) first."
         )
-
-
-def guarded(compute: Callable[[], list[Fitted]]) -> list[Fitted]:
-    """Memory that ran out becomes a sentence."""
-    try:
-        return compute()
-    except (RuntimeError, MemoryError) as error:
-        if isinstance(error, MemoryError) or "memory" in str(error).lower():
-            raise TrainingError(
-                "memory ran out while training. Try fewer threads (each trains a group of members), a smaller batch "
-                f"or smaller images. torch said: {str(error).splitlines()[0] if str(error) else 'out of memory'}"
-            ) from error
-        raise

@@ -3,8 +3,9 @@
 ``CACHE/features/WEIGHTS-SIDE-VERSION/`` holds blocks ``NAME.npy``. A row of a block is an image's key, its features and
 a checksum of both, so that one file is whole by itself and what is damaged is not believed: it is computed again. Keys
 are the images' own and not the array's, since pool, validation and labelled images are cut anew in every round, and
-folders grow. Blocks appear whole or not at all and never change; there is no pickle in them. Where the disk is full or
-not to be written to, features are kept in memory instead, and one warning is logged.
+folders grow. Blocks appear whole or not at all and never change; there is no pickle in them. One is open only while it
+is read: a large cache has more blocks than a process may have files. Where the disk is full or not to be written to,
+features are kept in memory instead, and one warning is logged.
 """
 
 import hashlib
@@ -70,7 +71,8 @@ class FeatureCache:
     def __init__(self, name: str, features: int, place: Place = None) -> None:
         self.folder: Path | None = None if place is False else location(place) / "features" / f"{name}-{VERSION}"
         self.features = features
-        self._blocks: dict[str, Array] = {}
+        self._blocks: dict[str, Array | Path] = {}
+        """By name: where it lies, or what could not be written."""
         self._places: dict[Key, list[tuple[str, int]]] = {}
         """Block and row of each key, several where one was damaged or two processes computed the same."""
         self._believed: set[tuple[str, int]] = set()
@@ -79,32 +81,47 @@ class FeatureCache:
     def find(self, keys: Sequence[Key]) -> Found:
         """Features of those keys that are here and whole. Cost: 5 kB read for each."""
         self._look()
-        positions: dict[str, list[int]] = {}
-        rows: dict[str, list[int]] = {}
+        positions: dict[Key, list[int]] = {}
         for position, key in enumerate(keys):
-            place = self._whole(key)
-            if place is not None:
-                positions.setdefault(place[0], []).append(position)
-                rows.setdefault(place[0], []).append(place[1])
-        parts = [self._blocks[name][rows[name]]["features"] for name in rows]
-        where = [np.array(positions[name], np.int64) for name in rows]
-        if not parts:
-            return Found(np.empty(0, np.int64), np.empty((0, self.features), np.float32))
-        return Found(np.concatenate(where), np.concatenate(parts))
+            positions.setdefault(key, []).append(position)
+        where: list[int] = []
+        parts = [np.empty((0, self.features), np.float32)]
+        left = list(positions)
+        while left := [key for key in left if self._places.get(key)]:
+            blocks: dict[str, list[Key]] = {}
+            for key in left:
+                blocks.setdefault(self._places[key][-1][0], []).append(key)
+            left = []
+            for name, some in blocks.items():
+                rows = self._read(name, [self._places[key][-1][1] for key in some])
+                good: list[int] = []
+                for i, key in enumerate(some):
+                    if rows is not None and self._whole(self._places[key][-1], rows[i]):
+                        where += positions[key]
+                        good += [i] * len(positions[key])
+                    else:  # another block may hold it
+                        self._believed.discard(self._places[key].pop())
+                        left.append(key)
+                if rows is not None:
+                    parts.append(rows["features"][good])
+        return Found(np.array(where, np.int64), np.concatenate(parts))
 
-    def _whole(self, key: Key) -> tuple[str, int] | None:
-        """Where the key's features are; a row that is not what was written is forgotten."""
-        places = self._places.get(key, [])
-        while places:
-            name, number = places[-1]
-            if places[-1] in self._believed:
-                return places[-1]
-            row = self._blocks[name][number]
-            if int(row["check"]) == _check(row) and np.isfinite(row["features"]).all():
-                self._believed.add(places[-1])
-                return places[-1]
-            places.pop()
-        return None
+    def _read(self, name: str, numbers: list[int]) -> Array | None:
+        """Rows of a block, copied; None where it is gone."""
+        found = self._blocks.get(name)
+        block = self._opened(found) if isinstance(found, Path) else found
+        if block is None or len(block) <= max(numbers):
+            self._blocks.pop(name, None)
+            return None
+        return np.asarray(block[numbers])
+
+    def _whole(self, place: tuple[str, int], row: np.void) -> bool:
+        """Whether a row is what was written."""
+        if place not in self._believed:
+            if int(row["check"]) != _check(row) or not np.isfinite(row["features"]).all():
+                return False
+            self._believed.add(place)
+        return True
 
     def add(self, keys: Sequence[Key], features: Array) -> None:
         """Keeps features (N, F) of these keys."""
@@ -114,12 +131,13 @@ class FeatureCache:
         for row in block:
             row["check"] = _check(row)
         name = hashlib.sha256(block.tobytes()).hexdigest()[:32]
-        self._take(name, self._written(name, block))
+        path = self._written(name, block)
+        self._take(name, block, block if path is None else path)
 
-    def _written(self, name: str, block: Array) -> Array:
-        """The block, from disk where it could be written."""
+    def _written(self, name: str, block: Array) -> Path | None:
+        """Where the block lies, if it could be written."""
         if self.folder is None:
-            return block
+            return None
         path = self.folder / f"{name}.npy"
         try:
             with replacing(path) as temporary, temporary.open("wb") as file:
@@ -130,9 +148,8 @@ class FeatureCache:
                 "variable %s to compute them once for all.", self.folder, error.strerror or error, VARIABLE,
             )  # fmt: skip
             self.folder = None
-            return block
-        opened = self._opened(path)
-        return block if opened is None else opened
+            return None
+        return path
 
     def _opened(self, path: Path) -> Array | None:
         """A block, memory-mapped; None where it is damaged or was just removed: it is computed again."""
@@ -150,10 +167,10 @@ class FeatureCache:
             if path.stem not in self._blocks:
                 block = self._opened(path)
                 if block is not None:
-                    self._take(path.stem, block)
+                    self._take(path.stem, block, path)
 
-    def _take(self, name: str, block: Array) -> None:
-        self._blocks[name] = block
+    def _take(self, name: str, block: Array, kept: Array | Path) -> None:
+        self._blocks[name] = kept
         keys = np.ascontiguousarray(block["key"])
         for i in range(len(keys)):
             places = self._places.setdefault(keys[i].tobytes(), [])

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from safetensors.torch import load_file, save_file
-from torch import Tensor
+from torch import Tensor, nn
 
 from versionspace.ensemble.normalise import Normalisation
 from versionspace.errors import InputError
@@ -63,3 +63,23 @@ def read(folder: Path) -> tuple[Saved, dict[str, Tensor]]:
             str(folder), expected="what Ensemble.save writes", got=f"{type(error).__name__}: {error}",
             fix="The files are damaged or from another version; save the ensemble again.",
         ) from error  # fmt: skip
+
+
+def compare(folder: Path, saved: Saved, state: dict[str, Tensor], plain: nn.Module) -> None:
+    """Whether weights (M, …) are those of the network, by names and shapes; the first difference is named."""
+    wanted = {name: (saved.members, *value.shape) for name, value in plain.state_dict().items()}
+    for name, shape in wanted.items():
+        if name not in state:
+            raise _unlike(folder, f"weights of {name}, which the network has", "a file without")
+        if tuple(state[name].shape) != shape:
+            raise _unlike(folder, f"weights of {name} of shape {shape}", f"{tuple(state[name].shape)}")
+    for name in state:
+        if name not in wanted:
+            raise _unlike(folder, "weights of the network alone", f"{name} too, which it does not have")
+
+
+def _unlike(folder: Path, expected: str, got: str) -> InputError:
+    return InputError(
+        str(folder), expected=expected, got=got,
+        fix="Load it with the network that it was trained with; both files must be of one save.",
+    )  # fmt: skip

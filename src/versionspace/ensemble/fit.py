@@ -106,8 +106,9 @@ def fit_group(task: Task) -> Fitted:
 class _Group:
     def __init__(self, task: Task) -> None:
         self.task = task
-        self.run = task.network.runner(training=True)
-        self.look = task.network.runner(training=False)
+        device = task.labelled.labels.device
+        self.run = task.network.runner(True, device, task.dtype)
+        self.look = task.network.runner(False, device, task.dtype)
         self.state = {name: value.clone() for name, value in task.state.items()}
         self.names = task.network.parameters()
         self.active = list(range(len(task.members)))

@@ -164,7 +164,7 @@ class Heads(Ensemble):
 
             def work_on(some: slice, standardised: Tensor) -> None:
                 found = deepfool(predictor.module(m).requires_grad_(False), standardised)
-                out[some] = found.sizes.double().cpu().numpy()
+                out[some] = found.sizes.cpu().double().numpy()
 
             predictor.each_chunk(features, work_on)
             return out
@@ -198,6 +198,7 @@ class Heads(Ensemble):
         out.history_ = [History(**history) for history in saved.history]
         out._round, out._trained_with, out._image = saved.round, read_training(saved.training), tuple(about["image"])
         made = head_network(saved.shape[0], saved.classes)
+        files.compare(Path(folder), saved, state, made.plain)
         out._predictor = out._made(made, {k: v.to(out.device) for k, v in state.items()}, saved.normalisation)
         return out
 

@@ -8,7 +8,6 @@ import numpy as np
 import torch
 
 from versionspace.ensemble import work
-from versionspace.ensemble.ensemble import guarded
 from versionspace.ensemble.fit import Fitted, Task, fit_group
 from versionspace.ensemble.normalise import Normalisation
 from versionspace.ensemble.sizes import sizes
@@ -86,7 +85,8 @@ def fit_heads(task: Task, threads: int, longer: int | None = None) -> Fitted:
         )
         for some in groups
     ]
-    parts = guarded(lambda: work.side_by_side(lambda group: _fitted(group, longer), tasks, threads, stop))
+    with work.enough_memory("training"):
+        parts = work.side_by_side(lambda group: _fitted(group, longer), tasks, threads, stop)
     state = {name: torch.cat([part.state[name] for part in parts]) for name in parts[0].state}
     return Fitted(state, [history for part in parts for history in part.histories])
 

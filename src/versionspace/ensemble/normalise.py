@@ -1,16 +1,20 @@
 """From uint8 images to what a network sees: each channel less its mean, divided by its deviation."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from versionspace.data.records import Rows
 from versionspace.errors import InputError
 from versionspace.types import Array, ArrayLike
 
-_IMAGES = 4096
-"""Images looked at in one go."""
+_BYTES = 16 << 20
+"""Pixels read in one go."""
+_COUNTED = 1 << 20
+"""Pixels counted in one go: counting widens each to eight bytes."""
 
 
 @dataclass(frozen=True)
@@ -21,15 +25,19 @@ class Normalisation:
     deviation: tuple[float, ...]
 
     @staticmethod
-    def of(images: Array) -> "Normalisation":
-        """The statistics of some images (N, H, W, channels). Whole numbers are added, so that chunks change no bit."""
+    def of(given: ArrayLike) -> "Normalisation":
+        """The statistics of some uint8 images (N, H, W, channels). Values are counted, so that chunks change no bit."""
+        images = read_images(given)
         channels = images.shape[3]
-        total, squares = [0] * channels, [0] * channels
-        for i in range(0, len(images), _IMAGES):
-            values = np.asarray(images[i : i + _IMAGES]).astype(np.int64)
-            for c in range(channels):
-                total[c] += int(values[..., c].sum())
-                squares[c] += int((values[..., c] ** 2).sum())
+        counts = np.zeros((channels, 256), np.int64)
+        step = max(1, _BYTES // int(np.prod(images.shape[1:])))
+        for i in range(0, len(images), step):
+            pixels = np.asarray(images[i : i + step]).reshape(-1, channels)
+            for j in range(0, len(pixels), _COUNTED):
+                for c in range(channels):
+                    counts[c] += np.bincount(pixels[j : j + _COUNTED, c], minlength=256)
+        values = np.arange(256)
+        total, squares = (counts @ values).tolist(), (counts @ values**2).tolist()
         count = images.shape[0] * images.shape[1] * images.shape[2]
         means = [t / count for t in total]
         variances = [s / count - m * m for s, m in zip(squares, means, strict=True)]
@@ -43,8 +51,8 @@ class Normalisation:
 
 
 def read_images(given: ArrayLike, name: str = "images") -> Array:
-    """uint8 images (N, H, W, channels); a missing axis of channels is added."""
-    images: Array = given if isinstance(given, np.ndarray) else np.asarray(given)
+    """uint8 images (N, H, W, channels); a missing axis of channels is added. `Rows` stay what they are."""
+    images: Any = given if isinstance(given, np.ndarray | Rows) else np.asarray(given)
     if images.ndim == 3:
         images = images[..., None]
     if images.ndim != 4 or images.dtype != np.uint8 or 0 in images.shape:
@@ -54,4 +62,5 @@ def read_images(given: ArrayLike, name: str = "images") -> Array:
             got=f"{images.dtype} of shape {images.shape}",
             fix="Pass pixels from 0 to 255; normalising is done here.",
         )
-    return images
+    found: Array = images
+    return found

@@ -64,7 +64,8 @@ class Predictor:
                 floats = self.normalisation.apply(pixels, self.dtype).permute(0, 3, 1, 2)
                 work_on(some, floats if self.network.way == "grouped" else ordinary(floats))
 
-        work.side_by_side(one, slices, self.threads if self.device.type == "cpu" else 1)
+        with work.enough_memory("predicting"):
+            work.side_by_side(one, slices, self.threads if self.device.type == "cpu" else 1)
 
     def each_group(self, images: Array, take: Callable[[slice, slice, Tensor], None]) -> None:
         """Calls with members, images and their logits (G, B, C)."""
@@ -74,12 +75,13 @@ class Predictor:
 
         def work_on(some: slice, pixels: Tensor) -> None:
             if not hasattr(local, "run"):
-                local.run = self.network.runner(training=False)
+                local.run = self.network.runner(False, self.device, self.dtype)
             for group, state in zip(groups, stacks, strict=True):
                 take(group, some, local.run(state, {}, pixels))
 
         self.each_chunk(images, work_on)
 
+    @work.enough_memory("predicting")
     def probabilities(self, images: Array) -> Array:
         """float32 (M, N, C)."""
         out = np.empty((self.members, len(images), self.network.classes), np.float32)
@@ -127,6 +129,7 @@ class Predictor:
         module.load_state_dict(member(self.state, index))
         return module.eval()
 
+    @work.enough_memory("predicting")
     def features(self, images: Array, index: int) -> Array:
         """float32 (N, F): what goes into the member's last linear layer."""
         parts: dict[int, Array] = {}
@@ -149,6 +152,7 @@ class Predictor:
         self.each_chunk(images, work_on)
         return np.concatenate([parts[start] for start in sorted(parts)])
 
+    @work.enough_memory("predicting")
     def mc_dropout(self, images: Array, passes: int, index: int, seed: int, round_: int) -> Array:
         """float32 (passes, N, C): dropout on, and nothing else; every image and pass has its own mask."""
         out = np.empty((passes, len(images), self.network.classes), np.float32)
@@ -156,7 +160,6 @@ class Predictor:
 
         def work_on(some: slice, pixels: Tensor) -> None:
             module = self.module(index)
-            module(pixels[:1])  # shows the dropout layers the shapes of what they see
             before, after = _at_first_dropout(module)
             inner = before(pixels)
             generator = torch.Generator(self.device)
@@ -178,7 +181,7 @@ class Predictor:
         def work_on(some: slice, pixels: Tensor) -> None:
             module = with_quick_image_gradients(self.module(index))
             found = deepfool(lambda units: module(units / scale), pixels * scale)
-            out[some] = found.sizes.double().cpu().numpy()
+            out[some] = found.sizes.cpu().double().numpy()
 
         self.each_chunk(images, work_on)
         return out
@@ -186,7 +189,7 @@ class Predictor:
 
 def _at_first_dropout(module: nn.Module) -> tuple[nn.Module, nn.Module]:
     """The part that dropout cannot change, and the rest: what comes before is computed once for all passes."""
-    if not isinstance(module, nn.Sequential):
+    if type(module) is not nn.Sequential:  # the forward of one that is derived from it may be another
         return nn.Identity(), module
     for i, child in enumerate(module):
         if any(isinstance(part, Dropout) for part in child.modules()):

@@ -1,10 +1,11 @@
 """How many members share a pass and how many images go in at once: tables, so that no bit depends on the machine.
 
 Between group sizes a member drifts by rounding, so these numbers are part of what a run is, and are saved with it.
-Small networks gain from sharing a pass; in large ones a convolution of one member fills a core by itself.
+Small networks gain from sharing a pass; in large ones a convolution of one member fills a core by itself. Images larger
+than those that the table was made for go in fewer at once, so that a pass takes about as much memory as with those.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,22 @@ SIZES: dict[str, Sizes] = {
 OTHERS = Sizes(group=4, images=128)
 """For a user's own network."""
 
+_CHANNELS = 3
+_SIDES = {"conv2": 32, "conv3": 32, "conv6": 32, "small": 32}
+_OTHER_SIDE = 96
+"""Pixels of the side of the images that the table was made for: the largest of the paper's, STL-10's being 96."""
 
-def sizes(net: object) -> Sizes:
-    """The table's entry."""
-    return SIZES.get(net, OTHERS) if isinstance(net, str) else OTHERS
+
+def sizes(net: object, shape: tuple[int, int, int] | None = None) -> Sizes:
+    """The table's entry, with fewer images at once where an image (channels, height, width) is larger than its own.
+
+    >>> sizes("small", (1, 8, 8)), sizes("small", (3, 64, 64))
+    (Sizes(group=10, images=512), Sizes(group=10, images=128))
+    """
+    name = net if isinstance(net, str) else ""
+    found = SIZES.get(name, OTHERS)
+    if shape is None or name == "heads":  # heads see features, of one length for images of any size
+        return found
+    most = _CHANNELS * _SIDES.get(name, _OTHER_SIDE) ** 2
+    numbers = max(shape[0], _CHANNELS) * shape[1] * shape[2]
+    return found if numbers <= most else replace(found, images=max(1, found.images * most // numbers))

@@ -6,29 +6,33 @@ the number of threads, and small networks do not wait for threads to meet after 
 
 import ctypes
 import os
+import re
 import sys
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from functools import cache
 from typing import TypeVar
 
 import torch
 
-from versionspace.errors import InputError
+from versionspace.errors import InputError, TrainingError
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
 def pick_device(name: str) -> torch.device:
-    """ "auto": a GPU where there is one."""
+    """ "auto": a GPU where there is one; of several, by its number, since each thread has a current one of its own."""
     if name == "auto":
         if torch.cuda.is_available():
-            return torch.device("cuda")
+            return torch.device("cuda", torch.cuda.current_device())
         return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
     try:
         device = torch.device(name)
+        if name == "cuda":
+            device = torch.device("cuda", torch.cuda.current_device())
         torch.empty(1, device=device)
     except (RuntimeError, AssertionError) as error:
         raise InputError(
@@ -60,6 +64,27 @@ def keep_memory() -> bool:
         return False
     threshold, trim = -3, -1  # M_MMAP_THRESHOLD, M_TRIM_THRESHOLD
     return bool((mallopt(threshold, 1 << 30) or mallopt(threshold, 32 << 20)) and mallopt(trim, 2**31 - 1))
+
+
+_ADVICE = {
+    "training": "fewer threads (each trains a group of members), a smaller batch or smaller images",
+    "predicting": "fewer threads (each looks at some images), smaller images or fewer images in one call",
+}
+
+
+@contextmanager
+def enough_memory(doing: str) -> Iterator[None]:
+    """Memory that runs out while "training" or "predicting" becomes a sentence."""
+    try:
+        yield
+    except (RuntimeError, MemoryError) as error:
+        said = str(error)
+        if not isinstance(error, MemoryError) and not re.search("(out of|allocate|not enough) memory", said, re.I):
+            raise
+        raise TrainingError(
+            f"memory ran out while {doing}. Try {_ADVICE[doing]}. "
+            f"What was said: {said.splitlines()[0] if said else 'out of memory'}"
+        ) from error
 
 
 class StoppedError(Exception):

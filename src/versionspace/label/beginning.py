@@ -232,5 +232,12 @@ def _storable(classes: Sequence[str]) -> None:
 
 
 def _leaving(photos: Path, files: Sequence[str]) -> list[str]:
+    """Files that are, or lie in, a link that leads out of the folder."""
     root = photos.resolve()
-    return [f for f in files if (photos / f).is_symlink() and not (photos / f).resolve().is_relative_to(root)]
+    away = {f.rpartition("/")[0] for f in files}
+    away = {folder for folder in away if not (photos / folder).resolve().is_relative_to(root)}
+    return [
+        f for f in files
+        if f.rpartition("/")[0] in away
+        or ((photos / f).is_symlink() and not (photos / f).resolve().is_relative_to(root))
+    ]  # fmt: skip

@@ -13,7 +13,7 @@ import numpy as np
 
 from versionspace.data import Dataset
 from versionspace.data.errors import needed
-from versionspace.data.folder.pixels import MAX_BYTES, MAX_PIXELS, UnreadableError, decode, frame
+from versionspace.data.folder.pixels import MAX_BYTES, MAX_PIXELS, UnreadableError, decode, frame, orientation
 from versionspace.data.naming import shown
 from versionspace.store.record import as_ids
 from versionspace.store.replay import ImageId
@@ -24,7 +24,6 @@ LOSSLESS = 512
 """Images up to this size are sent as PNG: small ones are looked at pixel by pixel."""
 KEPT_BYTES = 64 << 20
 _TRANSPOSED = (5, 6, 7, 8)
-_ORIENTATION = 0x0112
 
 
 @dataclass(frozen=True)
@@ -116,7 +115,7 @@ def _sides(content: bytes, largest: int) -> tuple[int, int]:
             width, height = opened.size
             if width * height > MAX_PIXELS:
                 raise UnreadableError(f"{width}×{height} pixels, more than {MAX_PIXELS:,} are not decoded")
-            if opened.getexif().get(_ORIENTATION) in _TRANSPOSED:
+            if orientation(opened) in _TRANSPOSED:
                 width, height = height, width
     except UnreadableError:
         raise

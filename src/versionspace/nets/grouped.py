@@ -134,6 +134,7 @@ def _twin(plain: nn.Module) -> nn.Module:
     if isinstance(plain, nn.Flatten) and plain.start_dim == 1 and plain.end_dim == -1:
         return GroupedFlatten()
     if isinstance(plain, Dropout):
+        assert not list(plain.children()), "one dropout layer at several places has no grouped form"
         return GroupedDropout()
     if isinstance(plain, UNCHANGED):
         return plain

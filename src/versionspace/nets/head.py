@@ -9,6 +9,7 @@ torch's size differ more, and cost 1.7 and 0.7 points.
 import copy
 from dataclasses import fields
 
+import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 
@@ -36,7 +37,7 @@ def head(shape: Shape, classes: int) -> nn.Module:
 class HeadNetwork(Network):
     """Heads by batched products from the first layer on, whether members see the same features or each their own."""
 
-    def runner(self, training: bool) -> Runner:
+    def runner(self, training: bool, device: torch.device | None = None, dtype: torch.dtype | None = None) -> Runner:
         """A function from a stack, masks and features (B, G·F, 1, 1) or (B, F, 1, 1) to logits (G, B, C)."""
         assert isinstance(self.plain, nn.Sequential)
         vectors = copy.deepcopy(self.plain)

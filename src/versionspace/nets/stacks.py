@@ -19,7 +19,7 @@ from torch.func import functional_call, vmap
 from versionspace.errors import InputError
 from versionspace.nets import grouped
 from versionspace.nets.architectures import NETS, Factory, Shape
-from versionspace.nets.layers import Dropout, dropouts, with_own_dropout
+from versionspace.nets.layers import Dropout, dropouts, watched, with_own_dropout
 
 Stack: TypeAlias = dict[str, Tensor]
 """Parameters and buffers by name, each (G, …)."""
@@ -44,19 +44,22 @@ class Network:
         return with_own_dropout(self.factory(self.shape, self.classes))
 
     def parameters(self) -> list[str]:
-        """The names of what is trained."""
-        return [name for name, _ in self.plain.named_parameters()]
+        """The names of what is trained: a layer that its maker froze stays as it is."""
+        return [name for name, value in self.plain.named_parameters() if value.requires_grad]
 
     def dropouts(self) -> list[tuple[str, Dropout]]:
         """The dropout layers, with the shapes that they see."""
         return list(dropouts(self.plain))
 
-    def runner(self, training: bool) -> "Runner":
-        """A function from a stack, masks and images to logits (G, B, C)."""
+    def runner(self, training: bool, device: torch.device | None = None, dtype: torch.dtype | None = None) -> "Runner":
+        """A function from a stack, masks and images to logits (G, B, C).
+
+        A stack holds what a checkpoint holds; the rest of a module's tensors go to ``device`` and become ``dtype``.
+        """
         if self.way == "grouped":
             return _grouped(self.plain, training)
         way = _mapped if self.way == "mapped" else _looped
-        return way(self.plain, training, self.shape[0])
+        return way(copy.deepcopy(self.plain).to(device, dtype).train(training), self.shape[0])
 
 
 Runner: TypeAlias = Callable[[Stack, Masks, Tensor], Tensor]
@@ -84,13 +87,20 @@ def network(net: str | Factory, shape: Shape, classes: int, way: Way | None = No
         torch.manual_seed(0)
         plain = with_own_dropout(factory(shape, classes)).eval()
     with torch.no_grad():
-        logits = plain(torch.zeros(2, *shape))
+        logits = watched(plain, torch.zeros(2, *shape))
     if tuple(logits.shape) != (2, classes):
         raise InputError(
             "net",
             expected=f"logits of shape (2, {classes}) for two images of shape {shape}",
             got=f"{tuple(logits.shape)}",
             fix="The factory gets (channels, height, width) and the number of classes; its last layer must fit.",
+        )
+    if not any(value.requires_grad for value in plain.parameters()):
+        raise InputError(
+            "net",
+            expected="parameters to train",
+            got="a network without any that requires a gradient",
+            fix="Leave requires_grad of the layers to train as it is, True.",
         )
     named = isinstance(net, str)
     return Network(factory, shape, classes, plain, way or ("grouped" if named else _best_way(plain, shape)))
@@ -102,7 +112,7 @@ def _best_way(plain: nn.Module, shape: Shape) -> Way:
     images = torch.zeros(2, 2 * shape[0], *shape[1:])
     try:
         with torch.no_grad():
-            _mapped(plain, training=True, channels=shape[0])(stack([plain, plain]), masks, images)
+            _mapped(copy.deepcopy(plain).train(), shape[0])(stack([plain, plain]), masks, images)
     except (RuntimeError, ValueError, NotImplementedError):
         return "looped"
     return "mapped"
@@ -148,9 +158,7 @@ def _grouped(plain: nn.Module, training: bool) -> Runner:
     return run
 
 
-def _mapped(plain: nn.Module, training: bool, channels: int) -> Runner:
-    module = copy.deepcopy(plain).train(training)
-
+def _mapped(module: nn.Module, channels: int) -> Runner:
     def one(values: Stack, images: Tensor) -> Tensor:
         logits: Tensor = functional_call(module, values, (images,))
         return logits
@@ -164,9 +172,7 @@ def _mapped(plain: nn.Module, training: bool, channels: int) -> Runner:
     return run
 
 
-def _looped(plain: nn.Module, training: bool, channels: int) -> Runner:
-    module = copy.deepcopy(plain).train(training)
-
+def _looped(module: nn.Module, channels: int) -> Runner:
     def run(state: Stack, masks: Masks, images: Tensor) -> Tensor:
         own = _per_member(images, size(state), channels)
         values = _with_masks(state, masks)

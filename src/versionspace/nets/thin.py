@@ -50,8 +50,14 @@ def with_quick_image_gradients(module: nn.Module) -> nn.Module:
     for parent in out.modules():
         for name, child in parent.named_children():
             if isinstance(child, nn.Conv2d):
-                thin = child.in_channels <= _FEW and child.groups == 1 and child.dilation == (1, 1)
-                if thin and child.padding_mode == "zeros" and not isinstance(child.padding, str):
+                if _thin(child):
                     setattr(parent, name, ThinConv2d(child))
                 return out  # only the first one sees the image
     return out
+
+
+def _thin(conv: nn.Conv2d) -> bool:
+    """Whether it is of few channels, and does what torch's own does: one derived from it may do otherwise."""
+    plain = type(conv) is nn.Conv2d and not conv._forward_pre_hooks and not conv._forward_hooks
+    few = conv.in_channels <= _FEW and conv.groups == 1 and conv.dilation == (1, 1)
+    return plain and few and conv.padding_mode == "zeros" and not isinstance(conv.padding, str)

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from versionspace.data.report import Skipped
 from versionspace.errors import InputError
 
 SUFFIXES = frozenset((".jpg", ".jpeg", ".png", ".webp", ".tif", ".tiff", ".bmp"))
@@ -37,6 +38,8 @@ class Listing:
     """Files that labels.csv names and that are not there."""
     beside: tuple[str, ...]
     """Images that lie beside train, val and test, and so in none of them."""
+    closed: tuple[Skipped, ...]
+    """Links that lead nowhere or in a circle, and folders that cannot be opened."""
 
 
 def listing(root: Path) -> Listing:
@@ -44,10 +47,13 @@ def listing(root: Path) -> Listing:
     parts = {} if (root / LABELS).is_file() else _parts(root)
     entries: list[Entry] = []
     unknown: list[str] = []
+    closed: list[Skipped] = []
     for name, part in sorted(parts.items()) or [("", "train")]:
         place = root / name
-        files = sorted(_files(place))
         prefix = f"{name}/" if name else ""
+        shut: dict[str, str] = {}
+        files = sorted(_files(place, "", (), shut))
+        closed += [Skipped(prefix + file, why) for file, why in shut.items()]
         if (place / LABELS).is_file():
             labels = read_labels(place / LABELS)
             named = {_plain(file): file for file in files}
@@ -64,7 +70,7 @@ def listing(root: Path) -> Listing:
         else:
             entries += [Entry(part, prefix + file, _folder_of(file)) for file in files]
     beside = sorted(child.name for child in root.iterdir() if child.is_file() and _is_image(child.name))
-    return Listing(tuple(entries), tuple(unknown), tuple(beside) if parts else ())
+    return Listing(tuple(entries), tuple(unknown), tuple(beside) if parts else (), tuple(closed))
 
 
 def _parts(root: Path) -> dict[str, str]:
@@ -91,15 +97,34 @@ def _is_image(name: str) -> bool:
     return not name.startswith(".") and name[name.rfind(".") :].lower() in SUFFIXES
 
 
-def _files(place: Path) -> Iterator[str]:
-    """Image files under a folder, hidden ones left out. Links to folders are not followed: they can run in circles."""
-    for current, folders, files in os.walk(place):
-        folders[:] = [name for name in folders if not name.startswith(".")]
-        above = Path(current).relative_to(place).as_posix()
-        prefix = "" if above == "." else f"{above}/"
-        for name in files:
-            if _is_image(name):
-                yield prefix + name
+def _files(root: Path, inside: str, above: tuple[os.stat_result, ...], shut: dict[str, str]) -> Iterator[str]:
+    """Image files in a folder inside the root, and below it; hidden ones are left out. Links are followed.
+
+    ``above``: the folders that it lies in, so that links do not lead in circles. ``shut``: collects what is not looked
+    into, and why.
+    """
+    try:
+        here = (root / inside).stat()
+        if any(os.path.samestat(here, one) for one in above):
+            shut[inside] = "leads back to a folder that it lies in"
+            return
+        with os.scandir(root / inside) as found:
+            children = [child for child in found if not child.name.startswith(".")]
+    except OSError as error:
+        shut[inside] = f"cannot be opened: {error.strerror or error}"
+        return
+    for child in children:
+        name = f"{inside}/{child.name}" if inside else child.name
+        try:
+            folder, file = child.is_dir(), child.is_file()
+        except OSError:  # a link to itself, or to where one may not look
+            folder = file = False
+        if folder:
+            yield from _files(root, name, (*above, here), shut)
+        elif _is_image(child.name):
+            yield name
+        elif child.is_symlink() and not file:
+            shut[name] = "a link that leads nowhere"
 
 
 def _folder_of(file: str) -> str | None:

@@ -31,14 +31,18 @@ class Pack:
 
     def images(self) -> Array:
         """(N, H, W, channels), memory-mapped."""
-        loaded: Array = np.load(self.path, mmap_mode="r", allow_pickle=False)
-        return loaded
+        return _mapped(self.path)
 
     def remove(self) -> None:
         """The page first: a pack without a page does not count."""
         with suppress(OSError):
             self.path.with_suffix(".json").unlink(missing_ok=True)
             self.path.unlink(missing_ok=True)
+
+
+def _mapped(path: Path) -> Array:
+    loaded: Array = np.load(path, mmap_mode="r", allow_pickle=False)
+    return loaded
 
 
 def packs(folder: Path, shape: tuple[int, ...]) -> Iterator[Pack]:
@@ -100,14 +104,16 @@ class Shelf:
         return pack.images()
 
     def _gather(self, ids: Sequence[str]) -> Iterator[Array]:
-        opened: dict[Path, Array] = {}
+        """In chunks. A pack is open only while its rows are read: a large folder has more than may be open at once."""
         for start in range(0, len(ids), _GATHER):
-            chunk = np.empty((len(ids[start : start + _GATHER]), *self.shape), np.uint8)
+            wanted: dict[Path, list[tuple[int, int]]] = {}
             for index, id_ in enumerate(ids[start : start + _GATHER]):
                 pack, row = self.places[id_]
-                if pack.path not in opened:
-                    opened[pack.path] = pack.images()
-                chunk[index] = opened[pack.path][row]
+                wanted.setdefault(pack.path, []).append((index, row))
+            chunk = np.empty((len(ids[start : start + _GATHER]), *self.shape), np.uint8)
+            for path, places in wanted.items():
+                to, rows = np.array(places).T
+                chunk[to] = _mapped(path)[rows]
             yield chunk
 
     def tidy(self, kept: dict[str, tuple[str, ...]]) -> None:

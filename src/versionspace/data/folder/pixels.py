@@ -20,6 +20,12 @@ MAX_PIXELS = 64_000_000
 """More pixels than this are taken for a decompression bomb. (A photograph of today has up to 50 million.)"""
 MAX_BYTES = 256 << 20
 _FORMATS = ("JPEG", "PNG", "WEBP", "TIFF", "BMP")
+_ORIENTATION = 0x0112
+_TURNS = {
+    2: "FLIP_LEFT_RIGHT", 3: "ROTATE_180", 4: "FLIP_TOP_BOTTOM", 5: "TRANSPOSE", 6: "ROTATE_270", 7: "TRANSVERSE",
+    8: "ROTATE_90",
+}  # fmt: skip
+"""What makes an image upright, by its orientation."""
 _VERSION = 1
 """Part of the cache's key: raised whenever the pixels that come out would change."""
 
@@ -89,7 +95,9 @@ def decode(content: bytes, to: Frame) -> Array:
                 raise UnreadableError(f"{width}×{height} pixels, more than {MAX_PIXELS:,} are not decoded")
             # A JPEG can be decoded at a half, a quarter or an eighth: enough for a frame half that size.
             opened.draft(None, (2 * max(to.height, to.width),) * 2)
-            upright = operations.exif_transpose(opened)
+            opened.load()
+            turn = _TURNS.get(orientation(opened))
+            upright = opened if turn is None else opened.transpose(image.Transpose[turn])
             return _framed(_eight_bits(image, upright, to.channels), operations, image, to)
     except image.DecompressionBombError as error:
         raise UnreadableError(f"more than {MAX_PIXELS:,} pixels are not decoded ({error})") from error
@@ -101,6 +109,19 @@ def decode(content: bytes, to: Frame) -> Array:
         raise UnreadableError("not enough memory to decode it") from error
     except Exception as error:  # decoders raise OSError, ValueError, SyntaxError, struct.error, IndexError…
         raise UnreadableError(f"damaged: {error}") from error
+
+
+def orientation(opened: Any) -> int:
+    """Of an image that Pillow opened, by its EXIF or XMP: 1 to 8, and 1, upright, where neither can be read.
+
+    Only that is read: to write the rest anew, as Pillow does when it turns an image, fails where a camera wrote
+    something odd.
+    """
+    try:
+        found = opened.getexif().get(_ORIENTATION)
+        return int(found) if found in _TURNS else 1
+    except Exception:  # struct.error, ValueError, TypeError, SyntaxError…
+        return 1
 
 
 def _eight_bits(image: Any, opened: Any, channels: int) -> Any:

@@ -74,13 +74,14 @@ def read(
         raise InputError(
             str(root),
             expected="at least one .jpg, .png, .webp, .tif or .bmp file",
-            got="a folder without any",
+            got="; ".join(["a folder without any", *(f"{entry.file}: {entry.why}" for entry in found.closed[:3])]),
             fix="Check the path, and the files' endings.",
         )
     names = _names({entry.label for entry in found.entries if entry.label is not None}, classes)
     # Pillow and hashlib let go of the interpreter lock: threads are enough, and ask nothing of the user's script.
     with ThreadPoolExecutor(workers or os.cpu_count() or 1) as pool:
         images, skipped = _identify(root, found.entries, pool, progress)
+        skipped += found.closed
         skipped += [Skipped(file, "lies beside train, val and test, in none of them") for file in found.beside]
         place = caches.location(cache)
         with caches.writing(place):
