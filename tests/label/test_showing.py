@@ -8,6 +8,7 @@ from hashlib import sha256
 import numpy as np
 import pytest
 from PIL import Image
+from PIL.PngImagePlugin import PngInfo
 
 from versionspace.data import load
 from versionspace.data.folder.pixels import decoding
@@ -39,6 +40,12 @@ def test_exif_orientation_is_applied_and_left_out():
     assert found.size == (20, 40)
     assert found.getpixel((10, 5)) == (0, 0, 255)
     assert not found.getexif()
+
+
+def test_metadata_that_cannot_be_read_mean_upright():
+    notes = PngInfo()
+    notes.add_text("Raw profile type exif", "\nexif\n 4\nno hexadecimal numbers")
+    assert shown(encoded(saved(Image.new("RGB", (40, 20)), "PNG", pnginfo=notes), LARGEST)).size == (40, 20)
 
 
 def test_sixteen_bits_and_tiff_become_eight_bit_png():
