@@ -82,6 +82,14 @@ def test_photos_and_campaign_are_moved_together(folder, tmp_path):
     assert Trainer(kept, lambda news: None).rounds.pictures.gone == frozenset(), "it looks there too"
 
 
+def test_folders_are_moved_before_anything_was_asked(folder, tmp_path):
+    kept = folder.campaign(60)  # and then the lights went out
+    photos = folder.photos.rename(tmp_path / "elsewhere")
+    with vs.label_folder(photos, campaign=kept) as campaign:
+        assert campaign.propose().purpose == "audit"
+    assert read(kept).config.data.name == str(photos)
+
+
 def test_the_folder_that_is_given_is_used_though_the_old_one_is_still_there(folder, tmp_path):
     kept = folder.campaign(60)
     Campaign.open(kept).close()

@@ -82,14 +82,17 @@ class Campaign:
         self._features: np.ndarray[Any, Any] | None = None
 
     @classmethod
-    def create(cls, folder: Path | str, config: Config, **options: Any) -> "Campaign":
+    def create(
+        cls, folder: Path | str, config: Config, *, images: Path | None = None, **options: Any
+    ) -> "Campaign":  # fmt: skip
         """Begins a campaign in a new folder, or goes on with one that has this very config."""
         path, dataset = Path(folder), None
         if untouched(Folder(path)):
-            dataset = opened(config)
-            checked(config, dataset)
+            now = config if images is None else moved(config, images)
+            dataset = opened(now)
+            checked(now, dataset)
         place(path, config)
-        return cls.open(path, dataset=dataset, **options)
+        return cls.open(path, images=images, dataset=dataset, **options)
 
     @classmethod
     def open(

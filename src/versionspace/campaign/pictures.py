@@ -201,7 +201,8 @@ def restored(dataset: Dataset, arrays: Mapping[str, Array], *, partly: bool = Fa
 
 
 def _there(dataset: Dataset, whole: Cut) -> Cut:
-    parts = {"validation": dataset.validation or dataset.train, "test": dataset.test or dataset.train}
+    own = {"validation": dataset.validation, "test": dataset.test}
+    parts = {name: part for name, part in own.items() if part is not None}
     kept = {}
     for name, ids in whole.arrays().items():
         there = np.isin(ids, parts.get(name, dataset.train).ids) if len(ids) else np.ones(0, np.bool_)
