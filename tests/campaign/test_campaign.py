@@ -376,7 +376,7 @@ def test_a_second_process_and_another_config_are_refused(tmp_path):
 
 
 def test_other_versions_are_refused_unless_accepted(tmp_path, monkeypatch):
-    from versionspace.campaign import campaign as module
+    from versionspace.campaign import conditions as module
 
     with Campaign.create(tmp_path, config()) as campaign:
         campaign.propose()

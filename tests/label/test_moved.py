@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 import versionspace as vs
-from versionspace.campaign import campaign as module
+from versionspace.campaign import conditions as module
 from versionspace.campaign.campaign import Campaign
 from versionspace.ensemble import sizes
 from versionspace.errors import InputError

@@ -1,0 +1,100 @@
+"""Under what a campaign runs: versions, sizes, settings, classes. Written down at its start, compared ever after."""
+
+import hashlib
+import logging
+import os
+import platform
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from versionspace.campaign.learning import training_of
+from versionspace.config import Config
+from versionspace.data import DATASETS, Dataset
+from versionspace.ensemble.sizes import sizes
+from versionspace.store.errors import StoreError
+from versionspace.store.events import Event, encoded
+from versionspace.store.ledger import Ledger
+from versionspace.store.replay import replay
+
+_log = logging.getLogger("versionspace.campaign")
+
+
+def agree(config: Config, dataset: Dataset, ledger: Ledger, threads: int | None, accept_different: bool) -> None:
+    """Writes down what could move a bit before anything is trained; on resume, refuses what would.
+
+    With a person nothing is to be repeated to the bit: what is other than before is written down again.
+    """
+    state, person = replay(ledger.events()), config.oracle.kind == "person"
+    height, width, channels = dataset.train.images.shape[1:]
+    table = sizes(config.ensemble.net, (channels, height, width))
+    checks = dict(dataset.checksums) if dataset.report is None else {}
+    body: dict[str, Any] = {
+        "method": config.query.method,
+        "seed": config.seed,
+        "classes": list(config.data.classes or dataset.classes),
+        "net": config.ensemble.net,
+        "sizes": asdict(table),
+        "training": asdict(training_of(config, dataset.train.labels is not None)),
+        "dataset": {"name": config.data.name, "sha256": hashlib.sha256(encoded(checks).encode()).hexdigest()},
+    }
+    environment: dict[str, Any] = {
+        "versions": {name: _version(name) for name in ("versionspace", "torch", "numpy")},
+        "python": platform.python_version(),
+        "threads": threads or len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else threads,
+        "device": config.machine.device,
+        "host": platform.node(),
+        "system": platform.platform(),
+    }
+    if state.begun is None:
+        ledger.append([Event("begun", 0, body, environment=environment)])
+        return
+    _same_classes(state.begun["classes"], body["classes"])
+    before = (state.newest if person else state.environment)["versions"]
+    versions = [(name, before.get(name, "none"), now) for name, now in environment["versions"].items()]
+    changed = [f"{name} {then} before, {now} now" for name, then, now in versions if then != now]
+    if state.ended and not (person and changed):
+        return
+    other = {name: body[name] for name in ("sizes", "training", "dataset", "net") if _differ(name, state.begun, body)}
+    for name in (n for n in other if not person or n in ("dataset", "net")):
+        raise StoreError(
+            f"{config.data.name}: {name}", expected=f"{state.begun[name]}, as when the campaign began",
+            got=str(body[name]), fix="It would not end as it would have: go back to that version, or begin anew.",
+        )  # fmt: skip
+    if changed and person:
+        _log.warning("%s. Labels are as they were; models may differ in their last bits.", "; ".join(changed))
+    elif changed and not accept_different:
+        raise StoreError(
+            "versions", expected="those that the campaign began with", got="; ".join(changed),
+            fix="Install those, or go on with --accept-different: the numbers may then differ in their last bits.",
+        )  # fmt: skip
+    ledger.append([Event("resumed", environment=environment | other | _moved(state.begun, config))])
+
+
+def _differ(name: str, begun: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
+    """Of a folder only the images count, which are compared one by one, and not where it lies."""
+    if name == "dataset" and now["dataset"]["name"] not in DATASETS:
+        return bool(begun["dataset"]["sha256"] != now["dataset"]["sha256"])
+    return bool(begun[name] != now[name])
+
+
+def _moved(begun: Mapping[str, Any], config: Config) -> dict[str, str]:
+    name = config.data.name
+    return {} if begun["dataset"]["name"] == name else {"images": name}
+
+
+def _same_classes(before: Sequence[str], now: Sequence[str]) -> None:
+    """Labels of a folder are numbers of its classes: with other classes they would be those of others."""
+    if list(before) != list(now):
+        raise StoreError(
+            "classes", expected=f"{', '.join(before)}, as when the campaign began", got=", ".join(now),
+            fix="Name the folders of the classes, or labels.csv, as they were, or begin anew.",
+        )  # fmt: skip
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "none"
