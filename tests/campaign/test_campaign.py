@@ -17,7 +17,7 @@ from versionspace.config import read_text
 from versionspace.ensemble import Ensemble
 from versionspace.errors import InputError
 from versionspace.query import METHODS
-from versionspace.store import LockedError, StoreError, read, verify
+from versionspace.store import Ledger, LockedError, StoreError, read, verify
 
 
 def done(folder, *changes):
@@ -392,8 +392,26 @@ def test_other_group_sizes_are_refused(tmp_path, monkeypatch):
 
     Campaign.create(tmp_path, config()).close()
     monkeypatch.setitem(sizes.SIZES, "small", sizes.Sizes(group=1, images=7))
-    with pytest.raises(StoreError, match="group"):
+    with pytest.raises(StoreError, match="group.*--accept-different"):
         Campaign.open(tmp_path)
+    Campaign.open(tmp_path, accept_different=True).close()
+    with Ledger.view(tmp_path / "ledger.sqlite") as ledger:
+        assert ledger.events()[-1].environment["sizes"] == {"group": 1, "images": 7}
+
+
+def test_a_campaign_killed_when_its_ledger_was_empty_begins_again(tmp_path):
+    Campaign.create(tmp_path, config()).close()
+    for file in tmp_path.glob("ledger.sqlite*"):
+        file.unlink()
+    (tmp_path / "ledger.sqlite").touch()
+    with Campaign.create(tmp_path, config()) as campaign:
+        assert campaign.propose() is not None
+
+
+def test_a_person_may_label_a_named_dataset_by_classes_of_her_own(tmp_path):
+    wanted = config("oracle.kind=person", 'data.classes=["even", "odd"]')
+    with Campaign.create(tmp_path, wanted) as campaign:
+        assert campaign.dataset.classes == ("even", "odd")
 
 
 def test_the_sizes_that_are_written_down_are_those_of_the_images(tmp_path):

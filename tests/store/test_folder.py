@@ -227,6 +227,14 @@ def test_what_a_folder_has_lost_does_not_keep_the_rest_from_being_copied(copied,
     assert verify(tmp_path / "other")[tmp_path / "other"] == ["weights.safetensors is missing in round-0004"]
 
 
+def test_a_backup_follows_links_to_other_disks(copied, tmp_path):
+    (copied / "weights").rename(tmp_path / "large disk")
+    (copied / "weights").symlink_to(tmp_path / "large disk")
+    backup(copied, tmp_path / "safe")
+    assert verify(tmp_path / "safe") == {tmp_path / "safe": []}
+    assert not (tmp_path / "safe" / "weights").is_symlink()
+
+
 def test_a_backup_never_writes_over_anything(finished, tmp_path):
     (tmp_path / "there").mkdir()
     (tmp_path / "there" / "mine").write_text("mine")

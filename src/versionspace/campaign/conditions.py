@@ -57,10 +57,12 @@ def agree(config: Config, dataset: Dataset, ledger: Ledger, threads: int | None,
     if state.ended and not (person and changed):
         return
     other = {name: body[name] for name in ("sizes", "training", "dataset", "net") if _differ(name, state.begun, body)}
-    for name in (n for n in other if not person or n in ("dataset", "net")):
+    for name in (n for n in other if n in ("dataset", "net") or not (person or (accept_different and n == "sizes"))):
+        bits = "go on with --accept-different: the numbers may then differ in their last bits."
         raise StoreError(
             f"{config.data.name}: {name}", expected=f"{state.begun[name]}, as when the campaign began",
-            got=str(body[name]), fix="It would not end as it would have: go back to that version, or begin anew.",
+            got=str(body[name]),
+            fix=f"Go back to the version that began it, or {bits if name == 'sizes' else 'begin anew.'}",
         )  # fmt: skip
     if changed and person:
         _log.warning("%s. Labels are as they were; models may differ in their last bits.", "; ".join(changed))

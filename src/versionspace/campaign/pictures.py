@@ -155,7 +155,7 @@ def opened(config: Config) -> Dataset:
     """The config's dataset."""
     data, options = config.data, _form(config)
     if config.oracle.kind == "person" and data.classes:
-        if not Path(data.name).expanduser().is_dir():
+        if data.name not in DATASETS and not Path(data.name).expanduser().is_dir():
             raise InputError(
                 shown(data.name), expected="the folder of images that is labelled", got="no folder there",
                 fix="Put it back, or say where it is now: `versionspace label PHOTOS --campaign DIR`. Labels are safe.",

@@ -10,7 +10,7 @@ from pathlib import Path
 
 SECONDS = 0.2
 """Between two looks at a lock that another process has."""
-_NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, getattr(errno, "EOPNOTSUPP", errno.ENOSYS)}
+_NO_LOCKS = {getattr(errno, name, errno.ENOSYS) for name in ("ENOLCK", "ENOSYS", "EOPNOTSUPP", "ENOTSUP")}
 
 
 @contextmanager

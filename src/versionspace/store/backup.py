@@ -82,7 +82,7 @@ def _missing(folder: Folder) -> list[Path]:
 
 def _copy_files(source: Path, to: Path) -> None:
     """All but the ledger, locks and what is hidden; what goes away meanwhile is passed over."""
-    for current, folders, files in os.walk(source):
+    for current, folders, files in os.walk(source, followlinks=True):
         folders[:] = [name for name in folders if not name.startswith(".")]
         place = to / Path(current).relative_to(source)
         place.mkdir(parents=True, exist_ok=True)

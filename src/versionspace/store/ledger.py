@@ -130,8 +130,10 @@ class Ledger:
         ]
 
     def kinds(self) -> set[str]:
-        """The kinds of events there are."""
+        """The kinds of events there are; none in a file that was made and never filled."""
         with explained(self.path):
+            if not self._connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'events'").fetchone():
+                return set()
             return {row[0] for row in self._connection.execute("SELECT DISTINCT kind FROM events")}
 
     def damage(self) -> list[str]:
