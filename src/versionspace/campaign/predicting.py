@@ -7,12 +7,12 @@ from pathlib import Path
 
 import numpy as np
 
+from versionspace.data.folder.listing import image_files
 from versionspace.data.folder.pixels import MAX_BYTES, UnreadableError, decode, decoding, frame
 from versionspace.ensemble.ensemble import Ensemble
 from versionspace.errors import InputError
 from versionspace.types import Array
 
-_ENDINGS = (".jpg", ".jpeg", ".png", ".webp", ".tif", ".tiff", ".bmp")
 _AT_ONCE = 256
 """Images that are decoded and classified together."""
 
@@ -92,11 +92,11 @@ def _no_model(folder: Path, got: str) -> InputError:
 
 
 def images_in(paths: Sequence[Path]) -> list[Path]:
-    """Files as they are, and for folders the images below them, sorted."""
+    """Files as they are, and for folders the images below them, sorted; links are followed, hidden files left out."""
     found: list[Path] = []
     for path in paths:
         if path.is_dir():
-            found += sorted(p for p in path.rglob("*") if p.suffix.lower() in _ENDINGS and p.is_file())
+            found += [path / file for file in image_files(path)]
         elif path.exists():
             found.append(path)
         else:

@@ -73,6 +73,11 @@ def listing(root: Path) -> Listing:
     return Listing(tuple(entries), tuple(unknown), tuple(beside) if parts else (), tuple(closed))
 
 
+def image_files(root: Path) -> list[str]:
+    """Image files in a folder and below it, by their path relative to it, sorted; nothing is said of what is shut."""
+    return sorted(_files(root, "", (), {}))
+
+
 def _parts(root: Path) -> dict[str, str]:
     """The folders that are parts, by name; none where the folders are classes. What could be either is refused."""
     folders = sorted(child for child in root.iterdir() if child.is_dir() and not child.name.startswith("."))
