@@ -30,7 +30,7 @@ class Round:
     utilities: tuple[float, ...]
     purpose: str
     answers: Mapping[ImageId, str | None]
-    """Names of classes; None: skipped. Images that nobody has answered are missing."""
+    """Names of classes; None: skipped. Images that nobody answered, or only when they were asked again, are missing."""
     seconds: Mapping[str, float]
     """By stage: "fit", "predict", "measure", "query"."""
 
@@ -125,7 +125,7 @@ def _round(state: State, number: int) -> Round:
         asked=asked,
         utilities=tuple(u for ask in asks for u in ask.utilities),
         purpose=asks[0].purpose if asks else "",
-        answers=_answers(state, asked),
+        answers={i: name for i, name in _answers(state, asked).items() if state.labels[i].round == number},
         seconds=event.environment.get("seconds", {}) if event else {},
     )
 
