@@ -38,5 +38,7 @@ def status(
     console.print(table)
     for note in notes(records):
         console.print(f"[yellow]note[/] {escape(note)}", soft_wrap=True)
-    if waiting := len(found) - len(records):
-        console.print(f"[dim]{waiting} more have not begun.[/]")
+    for path in (f.path for f in found if f.lost()):
+        console.print(f"[red]lost[/] the ledger of {escape(str(path))}: put it back from a backup", soft_wrap=True)
+    if waiting := sum(not f.ledger.exists() and not f.lost() for f in found):
+        console.print(f"[dim]{waiting} more {'has' if waiting == 1 else 'have'} not begun.[/]")

@@ -12,7 +12,7 @@ from pathlib import Path
 from versionspace.config import read_text
 from versionspace.errors import VersionspaceError
 from versionspace.store.errors import StoreError, explained
-from versionspace.store.folder import GRID, SHARED, Folder, campaigns, is_campaign
+from versionspace.store.folder import GRID, SHARED, Folder, campaigns, is_campaign, unfinished
 from versionspace.store.ledger import Ledger
 from versionspace.store.named import named
 from versionspace.store.replay import replay
@@ -30,7 +30,7 @@ def backup(source: Path | str, target: Path | str) -> list[Path]:
             str(to), expected="a folder that does not exist yet, or an empty one", got="one with something in it",
             fix="A backup never writes over anything: choose another name.",
         )  # fmt: skip
-    new = to.with_name(f".{to.name}.new")
+    new = unfinished(to)
     with explained(to.parent):
         to.parent.mkdir(parents=True, exist_ok=True)
         shutil.rmtree(new, ignore_errors=True)

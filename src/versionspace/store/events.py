@@ -1,8 +1,8 @@
 """Events: what a ledger holds. A label is never changed; a new answer to the same image is a new event.
 
 kind        body
-begun       config digest, seed, classes, sizes of groups and chunks, checksums of the dataset
-split       checksum of split.npz, numbers of images
+begun       settings, seed, classes, sizes of groups and chunks, checksums of the dataset
+split       checksum of split.npz, numbers of images; with known labels a hash of them
 class       a class that was added later
 proposed    part, purpose ("audit", "initial", "cold start", "query"), ids best first, utilities
 answered    id, class (None: skipped), part and rank of the proposal, and how it was shown

@@ -48,6 +48,19 @@ class Folder:
         """A folder that `Ensemble.save` wrote."""
         return self.path / "weights" / f"round-{round_:04d}"
 
+    def lost(self) -> bool:
+        """Whether something was stored of which no ledger tells any more."""
+        stored = (*self.path.glob("votes/*.npz"), *self.path.glob("weights/round-*"))
+        return not self.ledger.exists() and (self.split.is_file() or bool(stored))
+
+    def refuse_lost(self) -> None:
+        """Begun again, it would write over what is left."""
+        if self.lost():
+            raise StoreError(
+                str(self.path), expected="ledger.sqlite beside what was stored with it", got="none",
+                fix="Put it back, from a backup if need be; without it nothing here can be used: remove the folder.",
+            )  # fmt: skip
+
     def clean(self) -> None:
         """Removes what a killed process left half-written: nothing that was committed."""
         with explained(self.path):
@@ -78,7 +91,7 @@ def campaigns(path: Path | str) -> list[Folder]:
 def write(path: Path, content: bytes) -> str:
     """Writes a file durably, whole or not at all; gives its SHA-256."""
     refuse_folder(path)
-    new = _unfinished(path)
+    new = unfinished(path)
     with explained(path.parent):
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
@@ -115,7 +128,7 @@ def read_arrays(path: Path) -> dict[str, Array]:
 
 def write_folder(path: Path, fill: Callable[[Path], None]) -> dict[str, str]:
     """A folder that appears whole or not at all; gives the SHA-256 of each of its files."""
-    new = _unfinished(path)
+    new = unfinished(path)
     with explained(path.parent):
         path.parent.mkdir(parents=True, exist_ok=True)
         shutil.rmtree(new, ignore_errors=True)
@@ -141,7 +154,7 @@ def refuse_folder(path: Path) -> None:
         raise StoreError(str(path), expected="a file to write", got="a folder", fix="Add the file's name to it.")
 
 
-def _unfinished(path: Path) -> Path:
+def unfinished(path: Path) -> Path:
     """Beside a file or folder: what it is called until it is whole. ``.``, ``..`` and ``/`` have no name to go by."""
     if path.name in ("", ".."):
         raise StoreError(

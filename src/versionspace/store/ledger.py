@@ -118,8 +118,10 @@ class Ledger:
         return numbers
 
     def events(self, after: int = 0) -> list[Event]:
-        """All events after this number, in order."""
+        """All events after this number, in order; none in a file that was made and never filled."""
         with explained(self.path):
+            if not self._filled():
+                return []
             rows = self._connection.execute(
                 "SELECT number, kind, round, body, who, environment, uid, at FROM events WHERE number > ? "
                 "ORDER BY number", (after,),
@@ -130,9 +132,9 @@ class Ledger:
         ]
 
     def kinds(self) -> set[str]:
-        """The kinds of events there are; none in a file that was made and never filled."""
+        """The kinds of events there are."""
         with explained(self.path):
-            if not self._connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'events'").fetchone():
+            if not self._filled():
                 return set()
             return {row[0] for row in self._connection.execute("SELECT DISTINCT kind FROM events")}
 
@@ -140,6 +142,8 @@ class Ledger:
         """What is wrong with the file itself: SQLite's own check, and the chain of hashes."""
         with explained(self.path):
             found = [row[0] for row in self._connection.execute("PRAGMA integrity_check") if row[0] != "ok"]
+            if not self._filled():
+                return found
             chains = [row[0] for row in self._connection.execute("SELECT chain FROM events ORDER BY number")]
         before = ""
         for event, chain in zip(self.events(), chains, strict=False):  # more may have been written since
@@ -165,6 +169,10 @@ class Ledger:
         self._connection.close()
         if self._temporary is not None:
             shutil.rmtree(self._temporary, ignore_errors=True)
+
+    def _filled(self) -> bool:
+        """Killed in between, older versions left a file without its table."""
+        return self._connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'events'").fetchone() is not None
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:

@@ -50,7 +50,8 @@ def _looked(folder: Folder) -> _Look:
     try:
         config = read_text(folder.config.read_text(encoding="utf-8"), str(folder.config))
         if not folder.ledger.exists():
-            return _Look([])  # killed before its first event: nothing to lose yet
+            # Without any file it was killed before its first event: there was nothing to lose yet.
+            return _Look(["ledger.sqlite is missing"] if folder.lost() else [])
         with Ledger.view(folder.ledger) as ledger:
             found = ledger.damage()
             events = ledger.events()
