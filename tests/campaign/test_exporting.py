@@ -1,14 +1,16 @@
 """Class folders: every image under a name of its own, and the originals as they were."""
 
+import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 from PIL import Image
 
+from campaign.tiny import class_folders, config, of_folder
 from versionspace import data
 from versionspace.campaign import Campaign
-from versionspace.campaign.exporting import export_labels, labels_of
+from versionspace.campaign.exporting import export_labels, export_model, labels_of
 from versionspace.config import read_text
 from versionspace.errors import InputError
 from versionspace.store import StoreError, read
@@ -99,3 +101,60 @@ def test_a_folder_is_no_file_and_the_place_where_one_is_no_name(form, place, tri
         monkeypatch.chdir(here / "there" / "something")  # an empty one
     with pytest.raises((InputError, StoreError), match="expected a f"):
         export_labels(trip, form, Path(place))
+
+
+class Killed(BaseException):
+    """As by a signal, between a round's weights and its commit."""
+
+
+@pytest.mark.parametrize("keep", ["ends", "all"])
+def test_weights_of_a_round_that_was_never_committed_are_not_exported(keep, tmp_path, monkeypatch):
+    from versionspace.campaign.rounds import Rounds
+
+    def killed(*_, **__):
+        raise Killed
+
+    folder = tmp_path / "c"
+    with Campaign.create(folder, config(f"keep={keep}", "budget.total=20")) as campaign:
+        oracle = campaign.oracle()
+        campaign.accept(oracle.answer(campaign.propose().ids))
+        with monkeypatch.context() as patch:
+            patch.setattr(Rounds, "_proposed", killed)
+            with pytest.raises(Killed):
+                campaign.propose()
+        assert list(folder.glob("weights/round-*"))
+        for form in ("safetensors", "onnx"):
+            with pytest.raises(InputError, match="expected weights of a round, got none"):
+                export_model(read(folder), form, tmp_path / form)
+        campaign.accept(oracle.answer(campaign.propose().ids))
+        with monkeypatch.context() as patch:
+            patch.setattr(Rounds, "_proposed", killed)
+            with pytest.raises(Killed):
+                campaign.propose()
+    export_model(read(folder), "safetensors", tmp_path / "model")
+    about = json.loads((tmp_path / "model" / "model.json").read_text())
+    assert about["labels"] == 10
+    saved = (folder / "weights" / "round-0001" / "weights.safetensors").read_bytes()
+    assert (tmp_path / "model" / "weights.safetensors").read_bytes() == saved
+
+
+def test_a_campaign_of_another_machine_is_exported_on_this_one(tmp_path):
+    with Campaign.create(tmp_path / "c", config("budget.total=10")) as campaign:
+        campaign.run()
+    toml = tmp_path / "c" / "campaign.toml"
+    toml.write_text(toml.read_text().replace('device = "auto"', 'device = "cuda:77"'))
+    export_model(read(tmp_path / "c"), "safetensors", tmp_path / "model")
+    assert (tmp_path / "model" / "model.json").is_file()
+
+
+def test_a_folder_without_labels_is_an_empty_list_for_label_studio(tmp_path):
+    from typer.testing import CliRunner
+
+    from versionspace.cli.app import app
+
+    photos = class_folders(tmp_path / "photos")
+    Campaign.create(tmp_path / "c", of_folder(photos)).close()
+    words = ["export", str(tmp_path / "c"), "--labels", "label-studio", "--out", str(tmp_path / "tasks.json")]
+    done = CliRunner().invoke(app, words, catch_exceptions=False)
+    assert done.exit_code == 0
+    assert json.loads((tmp_path / "tasks.json").read_text()) == []

@@ -15,12 +15,13 @@ import numpy as np
 
 from versionspace.campaign.missing import listed, named_now
 from versionspace.campaign.pictures import opened, shape_of
-from versionspace.data import Dataset
+from versionspace.data import DATASETS, Dataset
 from versionspace.data.errors import needed
 from versionspace.data.naming import shown
 from versionspace.errors import InputError, VersionspaceError
+from versionspace.store.errors import explained
 from versionspace.store.folder import write, write_folder
-from versionspace.store.record import Record, as_ids
+from versionspace.store.record import Record, Round, as_ids
 from versionspace.store.replay import ImageId, Label
 from versionspace.types import Array
 
@@ -50,7 +51,7 @@ def labels_of(record: Record) -> list[Labelled]:
     stored, dataset = _stored(record), _folder(record)
     files = stored if dataset is None else named_now(dataset, stored)
     there = set() if dataset is None else set(as_ids(dataset.train.ids))
-    state, on_disk = record.state, _is_folder(record)
+    state, on_disk = record.state, on_folder(record)
     answered = {i for i, label in state.labels.items() if label.shown.get("reason") != "undone"}
     asked = [(i, ask.purpose) for ask in state.asks for i in ask.ids if state.places[i][0] is ask and i in answered]
     return [
@@ -93,9 +94,9 @@ def export_labels(record: Record, form: str, to: Path, found: Sequence[Labelled]
     return to
 
 
-def weights_of(record: Record) -> Path:
-    """The newest members that were kept."""
-    found = sorted(record.folder.path.glob("weights/round-*"))
+def kept_last(record: Record) -> Round:
+    """The newest round whose members were kept. Weights of a round that is not committed yet do not count."""
+    found = [one for one in record.measured() if record.folder.weights(one.number).is_dir()]
     if not found:
         raise InputError(
             str(record.folder.path), expected="weights of a round", got="none",
@@ -104,9 +105,8 @@ def weights_of(record: Record) -> Path:
     return found[-1]
 
 
-def _is_folder(record: Record) -> bool:
-    from versionspace.data import DATASETS
-
+def on_folder(record: Record) -> bool:
+    """Whether its images are files of the user's, and no published dataset."""
     return record.config.data.name not in DATASETS
 
 
@@ -121,7 +121,7 @@ def _stored(record: Record) -> dict[ImageId, str]:
 def _folder(record: Record) -> Dataset | None:
     """A campaign's folder of images, where it has one that can be read."""
     try:
-        return opened(record.config) if _is_folder(record) else None
+        return opened(record.config) if on_folder(record) else None
     except VersionspaceError:
         return None
 
@@ -235,12 +235,14 @@ def export_model(record: Record, form: str, to: Path, member: int | None = None)
     """
     from versionspace.campaign.learning import loaded
 
-    learner = loaded(record.config, weights_of(record))
+    newest = kept_last(record)
+    learner = loaded(record.config, record.folder.weights(newest.number), device="cpu")
     names = tuple(record.classes)
     if form == "onnx":
         if to.is_dir():
             raise InputError(str(to), expected="a file", got="a folder", fix="For example --out model.onnx.")
-        return learner.to_onnx(to, names, member)
+        with explained(to.parent):
+            return learner.to_onnx(to, names, member)
     if form != "safetensors":
         raise InputError("model", expected=f"one of {', '.join(MODELS)}", got=repr(form), fix="safetensors reads back.")
     _refuse_full(to)
@@ -251,7 +253,7 @@ def export_model(record: Record, form: str, to: Path, member: int | None = None)
         kept.save(folder)
         about = {
             "classes": names, "dataset": record.config.data.name, "method": record.method, "seed": record.seed,
-            "labels": record.measured()[-1].labels, "images": {"shape": shape, "fit": record.config.data.fit or "crop"},
+            "labels": newest.labels, "images": {"shape": shape, "fit": record.config.data.fit or "crop"},
         }  # fmt: skip
         (folder / "model.json").write_text(json.dumps(about, indent=2, ensure_ascii=False), encoding="utf-8")
 

@@ -53,10 +53,10 @@ def learner(
     return Ensemble(network(config.ensemble.net), **options, normalisation=normalisation or Normalisation.of(pool()))
 
 
-def loaded(config: Config, path: Path, threads: int | None = None) -> Ensemble:
-    """Members that were saved with a campaign."""
+def loaded(config: Config, path: Path, threads: int | None = None, device: str | None = None) -> Ensemble:
+    """Members that were saved with a campaign; by default on the device that its config names."""
     own = network(config.ensemble.net) if ":" in config.ensemble.net else None
-    return Ensemble.load(path, net=own, device=config.machine.device, threads=threads)
+    return Ensemble.load(path, net=own, device=device or config.machine.device, threads=threads)
 
 
 def network(net: str) -> Any:

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from versionspace.campaign.exporting import Labelled
     from versionspace.store.record import Record
 
+_STUDIO = "label-studio"
+
 
 def export(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="A campaign.")],
@@ -40,7 +42,7 @@ def export(
 
     Example: versionspace export runs/demo/gvd/0 --labels csv --out labels.csv
     """
-    from versionspace.campaign.exporting import export_labels, export_model, labels_of, note
+    from versionspace.campaign.exporting import LABELS, export_labels, export_model, labels_of, note
     from versionspace.store.folder import campaigns
     from versionspace.store.record import read
 
@@ -49,6 +51,10 @@ def export(
             "export", expected="--labels or --model, one of them", got="both" if labels else "neither",
             fix="For example --labels csv.",
         )  # fmt: skip
+    if labels not in (None, _STUDIO, *LABELS):
+        raise InputError(
+            "--labels", expected=f"one of {', '.join((*LABELS, _STUDIO))}", got=repr(labels), fix="csv is the simplest."
+        )
     found = campaigns(folder)
     if len(found) > 1:
         raise InputError(
@@ -58,7 +64,7 @@ def export(
     record = read(found[0])
     if labels is not None:
         given = labels_of(record)
-        if labels == "label-studio":
+        if labels == _STUDIO:
             to = _to_label_studio(record, given, prefix, out or Path("labels.json"))
         else:
             named = {"csv": "labels.csv", "jsonl": "labels.jsonl"}.get(labels, "labels")
@@ -74,16 +80,17 @@ def export(
 
 
 def _to_label_studio(record: "Record", given: "list[Labelled]", prefix: str, to: Path) -> Path:
+    from versionspace.campaign.exporting import on_folder
     from versionspace.data.naming import shown
     from versionspace.label.studio import tasks
     from versionspace.store.folder import write
 
-    files = {one.id: shown(one.file) for one in given if one.file}
-    if not files:
+    if not on_folder(record):
         raise InputError(
             str(record.folder.path), expected="a campaign on a folder of images",
             got=f"one on {record.config.data.name}", fix="Label Studio's tasks name files; use --labels jsonl.",
         )  # fmt: skip
+    files = {one.id: shown(one.file) for one in given if one.file}
     made, gone = tasks(record, files, prefix), {one.id for one in given if one.missing}
     for task in made:
         task["meta"] |= {"missing": True} if task["meta"]["id"] in gone else {}

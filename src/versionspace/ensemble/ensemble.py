@@ -212,14 +212,14 @@ class Ensemble:
         if self._predictor is None:
             raise self._not_fitted()
         if member is not None:
-            self._check_member(member)
+            self._check_one(member)
         return onnx.write(self._predictor, Path(path), tuple(classes), member)
 
     def only(self, member: int) -> "Ensemble":
         """An ensemble of one of these members."""
         if self._predictor is None:
             raise self._not_fitted()
-        self._check_member(member)
+        self._check_one(member)
         out = Ensemble(
             self.net, members=1, classes=self.classes, seed=self.seed, device=str(self.device), training=self.training,
             normalisation=self._predictor.normalisation, threads=self.threads, dtype=self.dtype,
@@ -314,14 +314,12 @@ class Ensemble:
     def _each(self, member: Member, compute: Callable[[int], Array]) -> Array:
         if member == "all":
             return np.stack([compute(m) for m in range(self.members)])
-        self._check_member(member)
+        self._check_one(member, ", or 'all'", "The default is 0.")
         return compute(int(member))
 
-    def _check_member(self, member: object) -> None:
+    def _check_one(self, member: object, more: str = "", fix: str = "Leave it out for all of them.") -> None:
         if not isinstance(member, int | np.integer) or not 0 <= member < self.members:
-            raise InputError(
-                "member", expected=f"0 to {self.members - 1}, or 'all'", got=repr(member), fix="The default is 0."
-            )
+            raise InputError("member", expected=f"0 to {self.members - 1}{more}", got=repr(member), fix=fix)
 
     def _not_fitted(self) -> InputError:
         return InputError(

@@ -205,7 +205,7 @@ class Heads(Ensemble):
     def only(self, member: int) -> "Heads":
         """Heads with one of these members."""
         found = self._ready()
-        self._check_member(member)
+        self._check_one(member)
         out = Heads(
             members=1, classes=self.classes, seed=self.seed, device=str(self.device), training=self.training,
             normalisation=found.normalisation, threads=self.threads, side=self.embedding.side, cache=False,
@@ -223,7 +223,7 @@ class Heads(Ensemble):
 
         found = self._ready()
         if member is not None:
-            self._check_member(member)
+            self._check_one(member)
         return heads_onnx.write(found, self._image, self.embedding.side, Path(path), tuple(classes), member)
 
     def _embedded(self, images: ArrayLike, name: str = "images") -> Array:

@@ -39,7 +39,7 @@ def pick_device(name: str) -> torch.device:
             "device",
             expected="'auto', 'cpu' or a device of this machine",
             got=repr(name),
-            fix=str(error).split("\n")[0],
+            fix=str(error).split("\n")[0].rstrip(".") + ". A campaign's is machine.device, which may be changed.",
         ) from error
     return device
 
