@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 import versionspace as vs
-from campaign.tiny import config
+from campaign.tiny import class_folders, config, of_folder
 from versionspace import data
 from versionspace.campaign import Campaign
 from versionspace.campaign.rounds import proposed
@@ -514,40 +514,14 @@ kind = "person"
     assert len(list((tmp_path / "out").rglob("*.png"))) == 20
 
 
-def class_folders(root):
-    """Twenty digits each of three classes."""
-    digits = data.load("digits").train
-    for number in (1, 2, 3):
-        (root / f"class{number}").mkdir(parents=True)
-        for i in np.flatnonzero(digits.labels == number)[:20]:
-            Image.fromarray(digits.images[i, ..., 0]).save(root / f"class{number}" / f"{i}.png")
-    return root
-
-
 @pytest.mark.parametrize("kind", ["labels", "person"])
 @pytest.mark.parametrize("ended", [False, True])
 @pytest.mark.parametrize("change", ["renamed", "added"])
 def test_a_folder_whose_classes_are_others_than_at_the_start_is_refused(kind, ended, change, tmp_path):
     """Truth is numbers of today's classes, in their order: they would mean others."""
     photos = class_folders(tmp_path / "photos")
-    toml = f"""
-[data]
-name = "{photos}"
-size = 8
-channels = 1
-initial = 3
-[ensemble]
-members = 2
-[training]
-epochs = 1
-[query]
-size = 3
-[budget]
-total = {3 if ended else 9}
-[oracle]
-kind = "{kind}"
-"""
-    with Campaign.create(tmp_path / "c", read_text(toml, "photos")) as campaign:
+    wanted = of_folder(photos, f"oracle.kind={kind}", f"budget.total={3 if ended else 9}")
+    with Campaign.create(tmp_path / "c", wanted) as campaign:
         while not campaign.state.metrics:
             ids = campaign.propose().ids
             campaign.accept(campaign.oracle().answer(ids))
@@ -602,3 +576,19 @@ def test_labels_corrected_after_the_end_are_learnt_when_it_is_reopened(tmp_path)
     assert [r.labels for r in after.measured()] == [10, 15, 20, 25, 25]
     assert after.measured()[-1].metrics["classes"] != after.measured()[-2].metrics["classes"]
     assert after.ended == "budget"
+
+
+def test_an_answer_counts_in_the_round_in_which_it_was_given(tmp_path):
+    """Images of a round that was closed come back: they are asked twice and answered once."""
+    with Campaign.create(tmp_path, config("data.pool=20", "query.size=10", "data.initial=10", "budget.total=30")) as c:
+        oracle = c.oracle()
+        c.accept(oracle.answer(c.propose().ids))
+        c.accept(oracle.answer(c.propose().ids[:3]))
+        c.close_round()
+        c.run()
+    found = read(tmp_path)
+    assert sum(len(r.asked) for r in found.rounds) > found.spent == 20
+    assert sum(len(r.answers) for r in found.rounds) == found.spent
+    assert len(found.rounds[1].answers) == 3
+    for r in found.rounds:
+        assert all(found.state.labels[i].round == r.number for i in r.answers)

@@ -21,6 +21,11 @@ WRONG = [
     (["query.method=bald", "query.member=all", "ensemble.members=1"], "at least 2, since bald"),
     (["ensemble.net=no_such_module:x"], "can be imported"),
     (["ensemble.net=heads"], "training: expected"),
+    (
+        ["data.pool=4", "data.validation=0", "data.initial=2", "data.balanced=false"],
+        "a pool of 4 and no validation set",
+    ),
+    (["machine.device=cuda:77"], "a device of this machine, got 'cuda:77'"),
     (["stop.when=flat(1.5, 0.1)"], "whole number"),
     (["stop.when=budget(20) | audit(0.9)"], "an audit for audit"),
     (["stop.when=accuracy(0.9)", "data.validation=0"], "none on validation"),

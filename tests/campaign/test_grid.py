@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 import versionspace as vs
-from campaign.tiny import config
+from campaign.tiny import class_folders, config, of_folder
 from versionspace.campaign import Campaign
 from versionspace.campaign.grid import News, prepare, resume, run
 from versionspace.config import Grid, read_text, written
 from versionspace.errors import InputError
-from versionspace.store import Event, Ledger, Lock, LockedError, campaigns, read, verify
+from versionspace.store import Event, Ledger, Lock, LockedError, StoreError, campaigns, read, verify
 
 
 @pytest.fixture(scope="module")
@@ -152,7 +152,7 @@ def test_data_are_checked_and_folders_are_there_before_torch_is(tmp_path):
     code = f"""
 import sys
 from pathlib import Path
-from campaign.tiny import config
+from campaign.tiny import class_folders, config, of_folder
 from versionspace.campaign.grid import prepare
 prepare(config(), Path({str(tmp_path)!r}), ["gvd"], [0])
 print("torch" in sys.modules, (Path({str(tmp_path)!r}) / "gvd/0/campaign.toml").exists())
@@ -210,3 +210,95 @@ def test_ctrl_c_in_the_moment_in_which_one_is_done_is_heard(tmp_path):
     assert signal.getsignal(signal.SIGINT) is before
     assert not resume(tmp_path, jobs=2, progress=False).stopped
     assert all(r.ended for r in made.campaigns())
+
+
+def test_a_device_that_is_not_there_is_refused_before_a_folder_is_made(tmp_path):
+    with pytest.raises(InputError, match="device: expected 'auto', 'cpu' or a device of this machine, got 'cuda:77'"):
+        run(config("machine.device=cuda:77"), methods=["gvd"], seeds=[0], out=tmp_path / "g", progress=False)
+    assert not (tmp_path / "g").exists()
+
+
+def test_a_campaign_of_a_machine_with_a_device_goes_on_on_one_without(tmp_path):
+    prepare(config("budget.total=15"), tmp_path, ["gvd"], [0])
+    Campaign.open(tmp_path / "gvd" / "0").close()
+    toml = tmp_path / "gvd" / "0" / "campaign.toml"
+    toml.write_text(toml.read_text().replace('device = "auto"', 'device = "cuda:77"'))
+    assert "cuda:77" in next(iter(resume(tmp_path, progress=False).failed.values()))
+    made = run(
+        config("budget.total=15", "machine.device=cpu"), methods=["gvd"], seeds=[0], out=tmp_path, progress=False
+    )
+    assert made.failed == {}
+    assert read(tmp_path / "gvd" / "0").ended == "budget"
+
+
+def test_an_empty_ledger_is_a_campaign_that_has_not_begun(tmp_path):
+    prepare(config("budget.total=10"), tmp_path, ["gvd", "random"], [0])
+    (tmp_path / "gvd" / "0" / "ledger.sqlite").touch()
+    assert not any(verify(tmp_path).values())
+    assert read(tmp_path / "gvd" / "0").rounds == ()
+    made = resume(tmp_path, progress=False)
+    assert made.failed == {}
+    assert [r.ended for r in made.campaigns()] == ["budget", "budget"]
+
+
+def test_a_campaign_that_lost_its_ledger_is_damaged_and_not_begun_again(tmp_path):
+    run(config("budget.total=10"), methods=["gvd", "random"], seeds=[0], out=tmp_path, progress=False)
+    lost = tmp_path / "gvd" / "0"
+    for file in lost.glob("ledger.sqlite*"):
+        file.unlink()
+    before = contents(lost)
+    assert verify(tmp_path) == {lost: ["ledger.sqlite is missing"], tmp_path / "random" / "0": []}
+    made = run(config("budget.total=10"), methods=["gvd"], seeds=[0], out=tmp_path, progress=False)
+    assert "expected ledger.sqlite beside what was stored with it, got none" in made.failed[lost]
+    with pytest.raises(InputError, match="budget.total: 10 before, 15 now"):
+        run(config("budget.total=15"), methods=["gvd"], seeds=[0], out=tmp_path, progress=False)
+    with pytest.raises(StoreError, match="from a backup"):
+        Campaign.open(lost)
+    assert contents(lost) == before
+
+
+def test_a_campaign_of_a_person_is_not_answered_by_simulation(tmp_path):
+    from versionspace.campaign.placing import place
+
+    place(tmp_path / "c", config("oracle.kind=person"))
+    with pytest.raises(InputError, match="label --campaign"):
+        resume(tmp_path / "c", progress=False)
+    assert not (tmp_path / "c" / "ledger.sqlite").exists()
+
+
+def what_happened(made):
+    return [[(r.asked, r.answers, r.metrics) for r in record.rounds] for record in made.campaigns()]
+
+
+def test_a_folder_of_images_may_be_moved(tmp_path, monkeypatch):
+    """Named by a relative path it is found from elsewhere, too; moved, it is said once where it lies now."""
+    monkeypatch.chdir(tmp_path)
+    class_folders(tmp_path / "photos")
+    methods, grid = ["gvd", "random"], tmp_path / "grid"
+    straight = run(of_folder("photos"), methods=methods, seeds=[0], out=tmp_path / "straight", progress=False)
+    run(of_folder("photos"), methods=["random"], seeds=[0], out=grid, progress=False)
+    prepare(of_folder("photos"), grid, ["gvd"], [0])
+    with Campaign.open(grid / "gvd" / "0", shared=grid / "shared" / "0") as campaign:
+        campaign.accept(campaign.oracle().answer(campaign.propose().ids), who="simulated")
+        campaign.propose()
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    Campaign.open(grid / "gvd" / "0").close()
+    (tmp_path / "photos").rename(tmp_path / "moved")
+    with pytest.raises(InputError, match=r"no folder there.* --images FOLDER"):
+        Campaign.open(grid / "gvd" / "0")
+    with pytest.raises(InputError, match=r"resume .*grid --images .*moved"):
+        run(of_folder("../moved"), methods=methods, seeds=[0], out=grid, progress=False)
+    made = resume(grid, images="../moved", jobs=2, progress=False)
+    assert made.failed == {}
+    assert what_happened(made) == what_happened(straight)
+    assert {r.config.data.name for r in made.campaigns()} == {str(tmp_path / "moved")}
+    more = run(of_folder("../moved"), methods=[*methods, "ge"], seeds=[0], out=grid, progress=False)
+    assert more.failed == {}
+    assert len(more.campaigns()) == 3
+
+
+def test_only_a_folder_of_images_can_be_moved(tmp_path):
+    prepare(config(), tmp_path, ["gvd"], [0])
+    with pytest.raises(InputError, match="none for a campaign on digits"):
+        resume(tmp_path, images=tmp_path, progress=False)

@@ -1,5 +1,9 @@
 """A campaign on digits that takes a second: real networks, few of them, hardly trained."""
 
+import numpy as np
+from PIL import Image
+
+from versionspace import data
 from versionspace.config import read_text
 
 TOML = """
@@ -25,3 +29,35 @@ total = 25
 
 def config(*changes, toml=TOML):
     return read_text(toml, "tiny", changes)
+
+
+def class_folders(root):
+    """Twenty digits each of three classes."""
+    digits = data.load("digits").train
+    for number in (1, 2, 3):
+        (root / f"class{number}").mkdir(parents=True)
+        for i in np.flatnonzero(digits.labels == number)[:20]:
+            Image.fromarray(digits.images[i, ..., 0]).save(root / f"class{number}" / f"{i}.png")
+    return root
+
+
+FOLDER = """
+[data]
+name = "{photos}"
+size = 8
+channels = 1
+initial = 3
+[ensemble]
+members = 2
+[training]
+epochs = 1
+[query]
+size = 3
+[budget]
+total = 9
+"""
+
+
+def of_folder(photos, *changes):
+    """A campaign on `class_folders`."""
+    return read_text(FOLDER.format(photos=photos), "photos", changes)

@@ -177,7 +177,11 @@ def test_models_out(grid, tmp_path):
     [
         ("export {grid} --labels csv", "a grid of 4"), ("export {grid}/gvd/0", "one of them, got neither"),
         ("export {grid}/gvd/0 --labels csv --model onnx", "got both"),
-        ("export {grid}/gvd/0 --labels xls", "csv, jsonl"),
+        ("export {grid}/gvd/0 --labels xls", "one of csv, jsonl, imagefolder, label-studio, got 'xls'"),
+        ("export {grid}/gvd/0 --labels label-studio", "expected a campaign on a folder of images, got one on digits"),
+        ("export {grid}/gvd/0 --model safetensors --member 9", "0 to 2, got 9. Leave it out for all of them."),
+        ("export {grid}/gvd/0 --model onnx --out {tiny}/m.onnx", "expected a folder that can be read and written"),
+        ("backup {grid} .", "a file or folder by its name"),
         ("run nothing.toml", "preset"),
         ("run demo --seeds 3-x", "0-3"), ("run demo --methods gdv", "Did you mean 'gvd'"),
         ("run demo --set budget.totle=3", "budget.total"), ("run demo --set stop.when=flot(1)", "flat"),

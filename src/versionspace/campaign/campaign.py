@@ -11,13 +11,14 @@ import numpy as np
 from versionspace import rng
 from versionspace.campaign.checking import checked, truth_of_pool
 from versionspace.campaign.coldstart import diverse, simple_features
-from versionspace.campaign.conditions import agree
+from versionspace.campaign.conditions import TRUTH, agree, same_classes, same_truth
 from versionspace.campaign.missing import sentence
 from versionspace.campaign.pictures import Pictures, opened, restored
 from versionspace.campaign.placing import keep, moved, place, untouched
 from versionspace.campaign.rounds import ENDS, UNLABELLED, Rounds, Step, proposed, quiet
 from versionspace.config import Config, read_text
-from versionspace.data import Dataset
+from versionspace.data import DATASETS, Dataset
+from versionspace.data.naming import shown
 from versionspace.errors import InputError
 from versionspace.oracle import Simulated
 from versionspace.store.errors import StoreError
@@ -64,10 +65,11 @@ class Campaign:
 
     def __init__(
         self, folder: Folder, config: Config, ledger: Ledger, lock: Lock, dataset: Dataset, stored: Pictures | None,
-        shared: Path | None, threads: int | None, report: Callable[[Step], None],
+        shared: Path | None, threads: int | None, report: Callable[[Step], None], accept_different: bool,
     ) -> None:  # fmt: skip
         self.folder, self.config, self.dataset = folder, config, dataset
         self._ledger, self._lock = ledger, lock
+        self._threads, self._accept_different = threads, accept_different
         self.state = replay(ledger.events())
         self.pictures = stored or self._cut()
         self.state.gone = self.pictures.gone
@@ -113,6 +115,7 @@ class Campaign:
                 str(folder), expected="a campaign's folder, with campaign.toml in it", got="none",
                 fix="Begin one with Campaign.create or `versionspace run`.",
             )  # fmt: skip
+        found.refuse_lost()
         config = read_text(found.config.read_text(encoding="utf-8"), str(found.config))
         lock = Lock(found.path).take()
         try:
@@ -120,12 +123,12 @@ class Campaign:
             try:
                 found.clean()
                 before, config = config, config if images is None else moved(config, images)
-                dataset = opened(config) if dataset is None else dataset
+                dataset = _dataset(found, config, ledger) if dataset is None else dataset
                 stored = _stored(found, config, dataset, ledger)
                 agree(config, dataset, ledger, threads, accept_different)
                 if config is not before:
                     keep(found, config)
-                return cls(found, config, ledger, lock, dataset, stored, shared, threads, report)
+                return cls(found, config, ledger, lock, dataset, stored, shared, threads, report, accept_different)
             except BaseException:
                 ledger.close()
                 raise
@@ -212,6 +215,8 @@ class Campaign:
         if self.state.ended or wanted != self.budget:
             ruled = self.state.ended not in ("", *ENDS)
             past = {"rules": "past"} if ruled and budget is not None else {}
+            if self.state.ended:
+                agree(self.config, self.dataset, self._ledger, self._threads, self._accept_different, on=True)
             self.commit([Event("reopened", self.state.round, {"total": wanted, **past})])
 
     def oracle(self) -> Simulated:
@@ -261,7 +266,8 @@ class Campaign:
         found = Pictures(self.dataset, checked(self.config, self.dataset))
         sha256 = write_arrays(self.folder.split, found.arrays())
         counts = {name: len(ids) for name, ids in found.cut.arrays().items()}
-        self.commit([Event("split", 0, {"sha256": sha256, "images": counts})])
+        known = {} if self.config.oracle.kind == "person" else {TRUTH: found.digest()}
+        self.commit([Event("split", 0, {"sha256": sha256, "images": counts, **known})])
         return restored(self.dataset, read_arrays(self.folder.split))
 
     def _next(self) -> list[Event]:
@@ -327,8 +333,27 @@ class Campaign:
         )  # fmt: skip
 
 
+def _dataset(folder: Folder, config: Config, ledger: Ledger) -> Dataset:
+    """The images; of a campaign that has begun the folder may lie elsewhere now."""
+    name = config.data.name
+    begun = config.oracle.kind != "person" and "split" in ledger.kinds()
+    if begun and name not in DATASETS and not Path(name).expanduser().is_dir():
+        raise InputError(
+            shown(name), expected="the folder of images that the campaign began with", got="no folder there",
+            fix=f"Put it back, or say where it is now: `versionspace resume {folder.path} --images FOLDER`.",
+        )  # fmt: skip
+    return opened(config)
+
+
 def _stored(folder: Folder, config: Config, dataset: Dataset, ledger: Ledger) -> Pictures | None:
     """The images of a campaign that has begun; a folder that is not hers is refused before anything is written."""
-    if replay(ledger.events()).split is None:
+    state, person = replay(ledger.events()), config.oracle.kind == "person"
+    if state.begun is not None:
+        same_classes(config, dataset, state.begun)
+    if state.split is None:
         return None
-    return restored(dataset, read_arrays(folder.split), partly=config.oracle.kind == "person")
+    arrays = read_arrays(folder.split)
+    found = restored(dataset, arrays, partly=person)
+    if not person:
+        same_truth(found, state.split, arrays.get("test_truth"))
+    return found

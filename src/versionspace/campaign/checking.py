@@ -1,6 +1,6 @@
 """Whether a campaign can be run as its config says: asked before anything is written, and before hours are spent.
 
-Nothing here imports torch, unless the network is one of the user's own or heads.
+Nothing here imports torch, unless the network is one of the user's own or heads, or a device is named.
 """
 
 from versionspace.campaign import stopping
@@ -16,7 +16,7 @@ SAMPLED = ("bald", "batchbald")
 
 
 def fitting(config: Config) -> stopping.Rule | None:
-    """Refuses a method, a member, a network or a stop rule that could not be used; gives the rule."""
+    """Refuses a method, a member, a network, a device or a stop rule that could not be used; gives the rule."""
     method, members, member = TABLE[config.query.method], config.ensemble.members, config.query.member
     if member != "all" and not 0 <= member < members:
         raise InputError(
@@ -34,6 +34,10 @@ def fitting(config: Config) -> stopping.Rule | None:
 
         network(config.ensemble.net)
         training_of(config, has_validation=True)
+    if config.machine.device not in ("auto", "cpu"):
+        from versionspace.ensemble.work import pick_device
+
+        pick_device(config.machine.device)
     return stopping.parse(config.stop.when)
 
 
@@ -46,6 +50,11 @@ def checked(config: Config, dataset: Dataset) -> Cut:
         raise InputError(
             "budget.total", expected=f"at least {first + audit}: {first} first labels and {audit} of the audit",
             got=str(total), fix="Raise it, or start from fewer labels with data.initial.",
+        )  # fmt: skip
+    if config.oracle.kind != "person" and not len(found.validation) and not len(found.reference):
+        raise InputError(
+            "data", expected="images to measure distances on: a validation set, or a fifth of what the audit leaves",
+            got=f"a pool of {len(found.pool)} and no validation set", fix="Add images: five at least beside the audit.",
         )  # fmt: skip
     for one in rule.named() if rule else ():
         _can_hold(one, config, Pictures(dataset, found))

@@ -4,27 +4,38 @@ import hashlib
 import logging
 import os
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
+import numpy as np
+
 from versionspace.campaign.learning import training_of
-from versionspace.config import Config
+from versionspace.campaign.pictures import Pictures
+from versionspace.config import Config, settings
 from versionspace.data import DATASETS, Dataset
 from versionspace.ensemble.sizes import sizes
 from versionspace.store.errors import StoreError
 from versionspace.store.events import Event, encoded
 from versionspace.store.ledger import Ledger
 from versionspace.store.replay import replay
+from versionspace.types import Array
+
+TRUTH = "truth"
+"""In the event of a split: a hash of the labels that a campaign with known ones goes by."""
 
 _log = logging.getLogger("versionspace.campaign")
 
 
-def agree(config: Config, dataset: Dataset, ledger: Ledger, threads: int | None, accept_different: bool) -> None:
+def agree(
+    config: Config, dataset: Dataset, ledger: Ledger, threads: int | None, accept_different: bool, *,
+    on: bool = False,
+) -> None:  # fmt: skip
     """Writes down what could move a bit before anything is trained; on resume, refuses what would.
 
-    With a person nothing is to be repeated to the bit: what is other than before is written down again.
+    With a person nothing is to be repeated to the bit: what is other than before is written down again. One that has
+    ended is looked at under any versions, unless it is to go ``on``.
     """
     state, person = replay(ledger.events()), config.oracle.kind == "person"
     height, width, channels = dataset.train.images.shape[1:]
@@ -37,6 +48,7 @@ def agree(config: Config, dataset: Dataset, ledger: Ledger, threads: int | None,
         "net": config.ensemble.net,
         "sizes": asdict(table),
         "training": asdict(training_of(config, dataset.train.labels is not None)),
+        "config": _settings(config),
         "dataset": {"name": config.data.name, "sha256": hashlib.sha256(encoded(checks).encode()).hexdigest()},
     }
     environment: dict[str, Any] = {
@@ -50,11 +62,12 @@ def agree(config: Config, dataset: Dataset, ledger: Ledger, threads: int | None,
     if state.begun is None:
         ledger.append([Event("begun", 0, body, environment=environment)])
         return
-    _same_classes(state.begun["classes"], body["classes"])
+    if not person:
+        _same_settings(state.begun, body)
     before = (state.newest if person else state.environment)["versions"]
     versions = [(name, before.get(name, "none"), now) for name, now in environment["versions"].items()]
     changed = [f"{name} {then} before, {now} now" for name, then, now in versions if then != now]
-    if state.ended and not (person and changed):
+    if state.ended and not on and not (person and changed):
         return
     other = {name: body[name] for name in ("sizes", "training", "dataset", "net") if _differ(name, state.begun, body)}
     for name in (n for n in other if n in ("dataset", "net") or not (person or (accept_different and n == "sizes"))):
@@ -86,12 +99,46 @@ def _moved(begun: Mapping[str, Any], config: Config) -> dict[str, str]:
     return {} if begun["dataset"]["name"] == name else {"images": name}
 
 
-def _same_classes(before: Sequence[str], now: Sequence[str]) -> None:
+def same_classes(config: Config, dataset: Dataset, begun: Mapping[str, Any]) -> None:
     """Labels of a folder are numbers of its classes: with other classes they would be those of others."""
-    if list(before) != list(now):
+    before, now = list(begun["classes"]), list(config.data.classes or dataset.classes)
+    if before != now:
         raise StoreError(
             "classes", expected=f"{', '.join(before)}, as when the campaign began", got=", ".join(now),
             fix="Name the folders of the classes, or labels.csv, as they were, or begin anew.",
+        )  # fmt: skip
+
+
+def same_truth(pictures: Pictures, split: Mapping[str, Any], test: Array | None) -> None:
+    """A campaign with known labels goes by those that it began with; ``test``: what was stored of them.
+
+    Older campaigns kept those of the test images alone.
+    """
+    now = pictures.truth("test")
+    same_test = test is None or (now is not None and np.array_equal(test, now))
+    if not same_test or split.get(TRUTH, pictures.digest()) != pictures.digest():
+        raise StoreError(
+            "labels", expected="the labels of its images that the campaign began with", got="others",
+            fix="Put files that were moved to another class, or labels.csv, back as they were, or begin anew.",
+        )  # fmt: skip
+
+
+def _settings(config: Config) -> dict[str, str]:
+    """A folder may be moved; its images are compared one by one."""
+    return settings(config, but=("preset",) if config.data.name in DATASETS else ("preset", "data.name"))
+
+
+def _same_settings(begun: Mapping[str, Any], body: Mapping[str, Any]) -> None:
+    """Half of a campaign with other settings would be neither. Older ledgers know the method and the seed."""
+    before = begun.get("config") or {"query.method": repr(begun["method"]), "seed": repr(begun["seed"])}
+    now = body["config"]
+    changed = [
+        f"{key}: {before[key]} before, {now[key]} now" for key in before if now.get(key, before[key]) != before[key]
+    ]
+    if changed:
+        raise StoreError(
+            "campaign.toml", expected="the settings that the campaign began with", got="; ".join(changed),
+            fix="Put them back, or begin anew in another folder; Campaign.reopen changes the budget.",
         )  # fmt: skip
 
 

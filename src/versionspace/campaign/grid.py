@@ -12,10 +12,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from versionspace.campaign.placing import moved
 from versionspace.campaign.preparing import bring, check, prepare, read_file
-from versionspace.config import Config, changed, read
+from versionspace.config import Config, changed, read, written
 from versionspace.errors import InputError
-from versionspace.store.folder import CONFIG, SHARED, Folder, campaigns, is_campaign
+from versionspace.store.folder import CONFIG, GRID, SHARED, Folder, campaigns, is_campaign, write
 from versionspace.store.record import Record
 from versionspace.store.record import read as read_campaign
 
@@ -28,6 +29,7 @@ class Job:
     shared: Path | None
     threads: int
     accept_different: bool = False
+    images: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -113,19 +115,41 @@ def run(
 
 
 def resume(
-    folder: str | Path, *, jobs: int = 1, progress: bool | Listener | None = None, accept_different: bool = False
-) -> Run:
-    """Goes on with every campaign of a folder."""
+    folder: str | Path, *, jobs: int = 1, progress: bool | Listener | None = None, accept_different: bool = False,
+    images: str | Path | None = None,
+) -> Run:  # fmt: skip
+    """Goes on with every campaign of a folder; ``images``: where their folder of images lies now, if it was moved."""
     _refuse_negative(jobs)
-    root = Path(folder)
+    root, place = Path(folder), None if images is None else Path(images)
     found = {c.path: read_file(c.path / CONFIG) for c in campaigns(root)}
+    if people := [path for path, config in found.items() if config.oracle.kind == "person"]:
+        raise InputError(
+            str(people[0]), expected="a campaign with known labels", got="one that a person labels",
+            fix=f"Go on with `versionspace label --campaign {people[0]}`.",
+        )  # fmt: skip
+    if place is not None:
+        found = {path: moved(config, place) for path, config in found.items()}
     check(found)
-    return carry_on(list(found), root, next(iter(found.values())), jobs, progress, accept_different)
+    made = carry_on(list(found), root, next(iter(found.values())), jobs, progress, accept_different, place)
+    if place is not None and not made.failed:
+        _moved(root, list(found), place)
+    return made
+
+
+def _moved(root: Path, folders: Sequence[Path], images: Path) -> None:
+    """Campaigns that had ended look there, too, and so do those that are added to the grid."""
+    from versionspace.campaign.campaign import Campaign
+
+    for path in folders:
+        if read_file(path / CONFIG) != moved(read_file(path / CONFIG), images):
+            Campaign.open(path, images=images).close()
+    if (root / GRID).is_file():
+        write(root / GRID, written(moved(read_file(root / GRID), images)).encode())
 
 
 def carry_on(
     folders: Sequence[Path], root: Path, config: Config, jobs: int, progress: bool | Listener | None,
-    accept_different: bool,
+    accept_different: bool, images: Path | None = None,
 ) -> Run:  # fmt: skip
     """Runs campaigns whose folders are there."""
     from versionspace.campaign import processes, showing
@@ -135,7 +159,7 @@ def carry_on(
     threads = config.machine.threads or max(1, cores // side_by_side)
     single = is_campaign(root)
     todo = [
-        Job(path, None if single else root / SHARED / path.name, threads, accept_different)
+        Job(path, None if single else root / SHARED / path.name, threads, accept_different, images)
         for path in folders
         if not _ended(path)
     ]

@@ -1,5 +1,6 @@
 """The images of a campaign and what each is for: asked, held out to measure distances, audited, tested."""
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -141,6 +142,15 @@ class Pictures:
             return None
         labels = part.labels[part.rows(getattr(self.cut, name))]
         return None if (labels < 0).any() else labels
+
+    def digest(self) -> str:
+        """A hash of all images and their known labels, whatever the order of the files."""
+        found = hashlib.sha256()
+        for name in SETS:
+            part, ids = self._part(name), getattr(self.cut, name)
+            labels = np.full(len(ids), -1) if part.labels is None else part.labels[part.rows(ids)]
+            found.update(np.ascontiguousarray(ids).tobytes() + np.asarray(labels, np.int64).tobytes())
+        return found.hexdigest()
 
     def _part(self, name: str) -> Part:
         return {"validation": self._validation, "test": self._test}.get(name, self.dataset.train)

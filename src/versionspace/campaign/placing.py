@@ -18,14 +18,19 @@ _BEFORE = {"begun", "resumed"}
 
 
 def place(path: Path, config: Config) -> None:
-    """Makes the folder and writes campaign.toml; one that is there must say the same, unless nothing came of it."""
+    """Makes the folder and writes campaign.toml; one that is there must say the same, unless nothing came of it.
+
+    Machine and threads change no result: those that are wanted now are written down.
+    """
     found = Folder(path)
+    config = located(config)
     if found.config.is_file():
         before = read_text(found.config.read_text(encoding="utf-8"), str(found.config))
+        config = as_before(config, before)
         changed = differences(before, config)
-        if not changed:
+        if before == config:
             return
-        if not untouched(found) or not _emptied(found):
+        if changed and not (untouched(found) and _emptied(found)):
             raise InputError(
                 str(path), expected="the config that this campaign began with", got="; ".join(changed),
                 fix="Choose another folder, or go on as it began: `versionspace resume`, or `label --campaign`.",
@@ -39,11 +44,33 @@ def moved(config: Config, images: Path) -> Config:
         raise InputError(
             "images", expected=f"none for a campaign on {config.data.name}", got=shown(images), fix="Leave it out."
         )
-    before = Path(config.data.name).expanduser()
-    now = Path(os.path.abspath(images.expanduser()))  # noqa: PTH100 — a link stays the link that was typed
-    if now == before or (now.exists() and before.exists() and now.samefile(before)):
-        return config
-    return config.model_copy(update={"data": config.data.model_copy(update={"name": str(now)})})
+    now = _absolute(images)
+    return config if _same(config.data.name, now) else _renamed(config, str(now))
+
+
+def located(config: Config) -> Config:
+    """A config whose folder of images is found from wherever one stands."""
+    return config if config.data.name in DATASETS else _renamed(config, str(_absolute(Path(config.data.name))))
+
+
+def as_before(config: Config, before: Config) -> Config:
+    """With the folder of images named as it was, where it is the same one."""
+    names = (config.data.name, before.data.name)
+    same = not any(name in DATASETS for name in names) and _same(before.data.name, Path(config.data.name))
+    return _renamed(config, before.data.name) if same else config
+
+
+def _absolute(path: Path) -> Path:
+    return Path(os.path.abspath(path.expanduser()))  # noqa: PTH100 — a link stays the link that was typed
+
+
+def _same(before: str, now: Path) -> bool:
+    then = Path(before).expanduser()
+    return _absolute(then) == now or (now.exists() and then.exists() and now.samefile(then))
+
+
+def _renamed(config: Config, name: str) -> Config:
+    return config.model_copy(update={"data": config.data.model_copy(update={"name": name})})
 
 
 def keep(found: Folder, config: Config) -> None:
@@ -61,7 +88,7 @@ def keep(found: Folder, config: Config) -> None:
 def untouched(found: Folder) -> bool:
     """Whether the images have no roles yet: nothing was asked, answered or trained, and the config may change."""
     if not found.ledger.exists():
-        return True
+        return not found.lost()
     with Ledger.view(found.ledger) as ledger:
         return ledger.kinds() <= _BEFORE
 
@@ -85,4 +112,5 @@ def _emptied(found: Folder) -> bool:
         with explained(found.path):
             for suffix in ("-wal", "-shm", ""):  # the journal first: it must not meet another ledger
                 found.ledger.with_name(found.ledger.name + suffix).unlink(missing_ok=True)
+            found.split.unlink(missing_ok=True)  # written, and not yet told of
     return True

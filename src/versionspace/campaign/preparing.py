@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from versionspace.campaign.placing import place, untouched, withdraw
+from versionspace.campaign.placing import as_before, located, place, untouched, withdraw
 from versionspace.config import Config, Data, Grid, differences, read_text, sentences, written
 from versionspace.errors import InputError
 from versionspace.query.entry import find
@@ -46,7 +46,7 @@ def prepare(config: Config, folder: Path, methods: Sequence[str] | None, seeds: 
         known = Config.model_validate(config.model_dump() | {"grid": Grid(methods=wanted, seeds=numbers).model_dump()})
         # Seeds vary fastest: campaigns that run side by side then rarely wait for the same first ensemble.
         found = {folder / m / str(s): known.campaign(m, s) for m in dict.fromkeys(wanted) for s in numbers}
-    grown = _grown(known, folder)
+    grown = _grown(located(known), folder)
     check(found)
     _place_grid(grown, folder)
     for path, one in found.items():
@@ -110,12 +110,15 @@ def _grown(config: Config, folder: Path) -> Config:
     if not path.is_file():
         return config
     before = read_file(path)
+    config = as_before(config, before)
     if changed := differences(before, config, but=_OWN):
         if all(untouched(Folder(one)) for one in _there(folder)):
             return config
+        elsewhere = not differences(before, config, but=(*_OWN, "data.name"))
+        moved = f"If that folder was moved: `versionspace resume {folder} --images {config.data.name}`. Else c"
         raise InputError(
             str(folder), expected="the config that this grid began with", got="; ".join(changed),
-            fix="Choose another folder with --out, or go on with `versionspace resume`.",
+            fix=f"{moved if elsewhere else 'C'}hoose another folder with --out, or go on with `versionspace resume`.",
         )  # fmt: skip
     methods = tuple(dict.fromkeys((*before.grid.methods, *config.grid.methods)))
     seeds = tuple(dict.fromkeys((*before.grid.seeds, *config.grid.seeds)))

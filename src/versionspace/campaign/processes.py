@@ -53,8 +53,8 @@ def encode(value: Any) -> str:
 def decode_job(line: str) -> Job:
     """A job from its line."""
     found = json.loads(line)
-    shared = None if found["shared"] is None else Path(found["shared"])
-    return Job(Path(found["folder"]), shared, found["threads"], found["accept_different"])
+    shared, images = (None if found[name] is None else Path(found[name]) for name in ("shared", "images"))
+    return Job(Path(found["folder"]), shared, found["threads"], found["accept_different"], images)
 
 
 def decode_news(line: str) -> News:

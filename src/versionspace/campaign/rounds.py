@@ -23,6 +23,7 @@ from versionspace.campaign.learning import learner, loaded, training_of
 from versionspace.campaign.measuring import audited, kappa, measured
 from versionspace.campaign.pictures import Pictures
 from versionspace.config import Config, same_start
+from versionspace.data import DATASETS
 from versionspace.ensemble.normalise import Normalisation
 from versionspace.ensemble.predict import Opinions
 from versionspace.errors import InputError
@@ -153,7 +154,7 @@ class Rounds:
                 write_folder(path, fitted.save)
                 write(note, json.dumps({"start": start, "seconds": seconds["fit"]}).encode())
             found = json.loads(note.read_text(encoding="utf-8"))
-        if found["start"] != start:
+        if _start(found["start"]) != _start(start):
             raise InputError(
                 str(self.shared), expected="the first ensemble of a grid with this config", got="that of another",
                 fix="Choose another folder with --out, or remove this one.",
@@ -281,6 +282,13 @@ def proposed(round_: int, part: int, purpose: str, ids: Array, utilities: Array)
     """The event of a proposal."""
     body = {"part": part, "purpose": purpose, "ids": list(as_ids(ids)), "utilities": np.asarray(utilities).tolist()}
     return Event("proposed", round_, body)
+
+
+def _start(text: str) -> dict[str, Any]:
+    """What a first ensemble depends on; not where a folder of images lies, whose ids are of their content."""
+    found: dict[str, Any] = json.loads(text)
+    data = found["config"]["data"]
+    return found if data["name"] in DATASETS else found | {"config": found["config"] | {"data": data | {"name": ""}}}
 
 
 @contextmanager

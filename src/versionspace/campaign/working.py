@@ -24,7 +24,12 @@ def work(job: Job, tell: Listener, stop: threading.Event | None = None) -> None:
 
     try:
         with Campaign.open(
-            job.folder, shared=job.shared, threads=job.threads, report=step, accept_different=job.accept_different
+            job.folder,
+            shared=job.shared,
+            threads=job.threads,
+            report=step,
+            accept_different=job.accept_different,
+            images=job.images,
         ) as campaign:
             oracle = campaign.oracle()
             tell(News(job.folder, "round", campaign.state.round, labels=campaign.state.spent()))

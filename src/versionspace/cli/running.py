@@ -8,7 +8,6 @@ from rich.console import Console
 from rich.markup import escape
 
 from versionspace.cli.words import FAILED, INTERRUPTED, read_names, read_seeds
-from versionspace.errors import InputError
 
 if TYPE_CHECKING:
     from versionspace.campaign.grid import Run
@@ -58,22 +57,17 @@ def resume(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="A campaign, or a grid of them.")],
     jobs: Jobs = 0,
     accept_different: AcceptDifferent = False,
+    images: Annotated[
+        Path | None, typer.Option(help="Where the folder of images lies now, if it was moved.", show_default=False)
+    ] = None,
 ) -> None:
     """Go on with campaigns that were stopped, killed, or ran out of disk. A finished one is left as it is.
 
     Example: versionspace resume runs/first
     """
     from versionspace.campaign import grid
-    from versionspace.store.folder import campaigns
-    from versionspace.store.record import read
 
-    people = [f for f in campaigns(folder) if f.ledger.exists() and read(f).config.oracle.kind == "person"]
-    if people:
-        raise InputError(
-            str(people[0].path), expected="a campaign with known labels", got="one that a person labels",
-            fix=f"Go on with `versionspace label --campaign {people[0].path}`.",
-        )  # fmt: skip
-    _conclude(grid.resume(folder, jobs=jobs, accept_different=accept_different))
+    _conclude(grid.resume(folder, jobs=jobs, accept_different=accept_different, images=images))
 
 
 def _conclude(made: "Run") -> None:

@@ -4,7 +4,7 @@
 'digits'
 """
 
-from versionspace.config.comparing import differences, same_start
+from versionspace.config.comparing import differences, same_start, settings
 from versionspace.config.model import (
     Budget,
     ColdStart,
@@ -40,5 +40,6 @@ __all__ = [
     "read_text",
     "same_start",
     "sentences",
+    "settings",
     "written",
 ]

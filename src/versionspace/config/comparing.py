@@ -5,6 +5,7 @@ from typing import Any
 from versionspace.config.model import Config
 
 _OF_NO_MATTER = ("grid", "machine")
+_NOTHING = "nothing"
 
 
 def differences(before: Config, now: Config, but: tuple[str, ...] = ()) -> list[str]:
@@ -14,13 +15,27 @@ def differences(before: Config, now: Config, but: tuple[str, ...] = ()) -> list[
     >>> differences(read("demo"), read("demo", ["query.size=7", "machine.threads=1"]))
     ['query.size: 15 before, 7 now']
     """
-    old, new = _flat(before.model_dump(mode="json")), _flat(now.model_dump(mode="json"))
-    skipped = (*_OF_NO_MATTER, *but)
+    old, new = settings(before, but), settings(now, but)
     return [
-        f"{key}: {_shown(old.get(key))} before, {_shown(new.get(key))} now"
+        f"{key}: {old.get(key, _NOTHING)} before, {new.get(key, _NOTHING)} now"
         for key in sorted(old | new)
-        if old.get(key) != new.get(key) and not any(key == s or key.startswith(s + ".") for s in skipped)
+        if old.get(key, _NOTHING) != new.get(key, _NOTHING)
     ]
+
+
+def settings(config: Config, but: tuple[str, ...] = ()) -> dict[str, str]:
+    """Everything that matters to a result, one line a key.
+
+    >>> from versionspace.config.reading import read
+    >>> settings(read("demo"))["query.size"]
+    '15'
+    """
+    skipped = (*_OF_NO_MATTER, *but)
+    return {
+        key: _shown(value)
+        for key, value in _flat(config.model_dump(mode="json")).items()
+        if not any(key == one or key.startswith(one + ".") for one in skipped)
+    }
 
 
 def same_start(config: Config) -> dict[str, Any]:
@@ -43,4 +58,4 @@ def _flat(values: dict[str, Any], before: str = "") -> dict[str, Any]:
 
 
 def _shown(value: Any) -> str:
-    return "nothing" if value is None else repr(value)
+    return _NOTHING if value is None else repr(value)
