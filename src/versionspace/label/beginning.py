@@ -140,7 +140,8 @@ def label_folder(
         if opened.state.asks:
             _nothing_new("--labels", labels, folder)
         else:  # begun now, or killed before it had taken them in
-            taken_in(opened, found or imported(opened.dataset, tuple(opened.state.classes), start))
+            place = Path(opened.config.data.name)
+            taken_in(opened, found or imported(opened.dataset, tuple(opened.state.classes), start, place))
         if budget is not None and (total := budget + began_with(opened)) > opened.budget:
             opened.reopen(total)
     except BaseException:
@@ -216,7 +217,7 @@ def new(
             str(photos / links[0]), expected="files inside the folder", got="a link that leads out of it",
             fix="Copy the file into the folder, or pass the folder where it lies.",
         )  # fmt: skip
-    found = imported(dataset, tuple(classes), labels)
+    found = imported(dataset, tuple(classes), labels, photos)
     suit = partial(suited, photos, classes, dataset, budget=budget, net=net or default_net(), method=chosen)
     before = len(counted(found, cut(suit(), dataset)))
     return suit(before=before), found

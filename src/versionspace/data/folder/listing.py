@@ -5,13 +5,13 @@ DIR/train/CLASS/…      the same under train, val (or valid, validation) and te
 DIR/labels.csv         columns file and label; then folders are only folders. Also under train, val and test
 """
 
-import csv
 import os
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from versionspace.data.folder.table import read_rows
 from versionspace.data.report import Skipped
 from versionspace.errors import InputError
 
@@ -55,7 +55,7 @@ def listing(root: Path) -> Listing:
         files = sorted(_files(place, "", (), shut))
         closed += [Skipped(prefix + file, why) for file, why in shut.items()]
         if (place / LABELS).is_file():
-            labels = read_labels(place / LABELS)
+            labels = {row.file: row.label for row in read_rows(place / LABELS)}
             named = {_plain(file): file for file in files}
             unknown += [prefix + file for file in labels if _plain(file) not in named]
             known = {named[_plain(file)]: label for file, label in labels.items() if _plain(file) in named}
@@ -140,38 +140,3 @@ def _folder_of(file: str) -> str | None:
 def _plain(file: str) -> str:
     """A path as it is compared: spreadsheets and file systems differ in slashes and in how they spell an é."""
     return unicodedata.normalize("NFC", PurePosixPath(file.replace("\\", "/")).as_posix())
-
-
-def read_labels(path: Path) -> dict[str, str | None]:
-    """File to class, from a CSV file with the columns file and label; an empty label is none."""
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            rows = list(csv.DictReader(file, strict=True))
-            columns = rows[0].keys() if rows else ()
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise InputError(
-            str(path), expected="a CSV file in UTF-8", got=str(error), fix="Save the table anew as CSV, UTF-8."
-        ) from error
-    if rows and not {"file", "label"} <= set(columns):
-        raise InputError(
-            str(path),
-            expected="a first line that names the columns file and label",
-            got=", ".join(str(column) for column in columns),
-            fix="Write as the first line: file,label",
-        )
-    labels: dict[str, str | None] = {}
-    for number, row in enumerate(rows, start=2):
-        name, label = (row["file"] or "").strip(), (row["label"] or "").strip() or None
-        if not name:
-            raise InputError(
-                f"{path}, row {number}", expected="the name of a file", got="nothing", fix="Complete or delete the row."
-            )
-        if name in labels and labels[name] != label:
-            raise InputError(
-                f"{path}, row {number}",
-                expected=f"one label for {name}",
-                got=f"{labels[name] or 'none'} and {label or 'none'}",
-                fix="Delete the wrong row.",
-            )
-        labels[name] = None if label is None else unicodedata.normalize("NFC", label)
-    return labels
