@@ -70,7 +70,7 @@ def suited(
         )  # fmt: skip
     audit = min(AUDIT, budget // 6, len(dataset.train) // 5)
     values = {
-        "data": {"name": str(Path(os.path.abspath(photos))), "classes": list(classes), "balanced": False}  # noqa: PTH100
+        "data": {"name": _place(photos), "classes": list(classes), "balanced": False}
         | ({"size": SIZES[net]} if net in SIZES else {}),
         "ensemble": {"net": net, "members": MEMBERS},
         "training": {"epochs": 60} if net == "small" else {},
@@ -118,10 +118,11 @@ def label_folder(
     ...         proposal.purpose, campaign.state.spent() == len(proposal.ids)
     ('audit', True)
     """
+    photos = None if photos is None else Path(photos).expanduser()
     if photos is None and campaign is None:
         raise InputError("PHOTOS", expected="a folder of images, or --campaign", got="neither", fix="Name one.")
     kept = None if campaign is None else Path(campaign)
-    folder = kept if photos is None else campaign_folder(Path(photos), kept)
+    folder = kept if photos is None else campaign_folder(photos, kept)
     assert folder is not None
     start = None if labels is None else Path(labels)
     config = begun(folder)
@@ -134,8 +135,8 @@ def label_folder(
             fix="For example: versionspace label photos/ --classes cat,dog,other",
         )  # fmt: skip
     else:
-        config, found = new(Path(photos), classes, budget=budget or BUDGET, net=net, method=method, labels=start)
-    opened = Campaign.create(folder, config, images=None if photos is None else Path(photos))
+        config, found = new(photos, classes, budget=budget or BUDGET, net=net, method=method, labels=start)
+    opened = Campaign.create(folder, config, images=photos)
     try:
         if opened.state.asks:
             _nothing_new("--labels", labels, folder)
@@ -210,7 +211,7 @@ def new(
     """The config of a new campaign, and the labels that it starts from."""
     chosen = find(method or METHOD).name
     _storable(classes)
-    dataset = of_a_person(str(photos), tuple(classes), progress=None)
+    dataset = of_a_person(_place(photos), tuple(classes), progress=None)
     links = _leaving(photos, dataset.train.files or ())
     if links:
         raise InputError(
@@ -221,6 +222,11 @@ def new(
     suit = partial(suited, photos, classes, dataset, budget=budget, net=net or default_net(), method=chosen)
     before = len(counted(found, cut(suit(), dataset)))
     return suit(before=before), found
+
+
+def _place(photos: Path) -> str:
+    """Where the folder lies, never a bare name: a folder of the user's may be called like a dataset."""
+    return os.path.abspath(photos.expanduser())  # noqa: PTH100 — a link stays the link that was typed
 
 
 def _storable(classes: Sequence[str]) -> None:
