@@ -66,3 +66,78 @@ def test_names_in_the_folders_own_table_that_fit_no_image_are_said(folder, table
 def test_when_all_fit_nothing_is_said(folder, table, caplog):
     vs.label_folder(folder.photos, folder.classes, budget=30, net="small", labels=table).close()
     assert caplog.messages == []
+
+
+def test_of_the_folders_own_table_the_labels_of_the_chosen_classes_are_taken(folder, table, caplog):
+    """Labels of 0, 1 and 2 are there; 0 and 1 are chosen."""
+    (folder.photos / "labels.csv").write_text(table.read_text())
+    with vs.label_folder(folder.photos, ("1", "0"), budget=30, net="small") as campaign:
+        given = {campaign.pictures.files[i]: label.name for i, label in campaign.state.labels.items()}
+        assert campaign.budget == 30 + len(given)
+    rows = dict(line.split(",") for line in table.read_text().splitlines()[1:])
+    assert given == {file: rows[file] for file in given}
+    assert set(given.values()) == {"0", "1"}
+    assert caplog.messages == [
+        "class folders or labels.csv: labels of 2 are not taken over, since 2 is none of the classes 1, 0"
+    ]
+
+
+def test_that_none_of_its_classes_was_chosen_is_said_too(folder, table, caplog):
+    (folder.photos / "labels.csv").write_text(table.read_text() + "lost.png,1\n")
+    with vs.label_folder(folder.photos, ("cat", "dog"), budget=30, net="small") as campaign:
+        assert campaign.state.labels == {}
+    first, second = caplog.messages
+    assert "1 of its names fit no image of the folder, such as lost.png" in first
+    assert "labels of 0, 1, 2 are not taken over, since 0, 1, 2 are none of the classes cat, dog" in second
+
+
+def sorted_into(photos, names):
+    """Moves the images into folders of these names."""
+    for number, file in enumerate(sorted(photos.glob("*.png"))):
+        place = photos / names[number % len(names)]
+        place.mkdir(parents=True, exist_ok=True)
+        file.rename(place / file.name)
+
+
+def test_where_some_folders_have_other_names_none_is_a_label_and_that_is_said(folder, caplog):
+    sorted_into(folder.photos, ("0", "1", "2023"))
+    with vs.label_folder(folder.photos, folder.classes, budget=30, net="small") as campaign:
+        assert campaign.state.labels == {}
+    assert caplog.messages == [
+        "class folders or labels.csv: the names of folders are not taken over, since 2023 is none of the classes "
+        "0, 1, 2"
+    ]
+
+
+def test_folders_of_which_none_has_the_name_of_a_class_need_no_word(folder, caplog):
+    sorted_into(folder.photos, ("2023", "2024"))
+    vs.label_folder(folder.photos, folder.classes, budget=30, net="small").close()
+    assert caplog.messages == []
+
+
+@pytest.mark.parametrize("new", ["train/bird", "val/bird", "test/bird"])
+def test_a_folder_that_comes_later_changes_nothing_for_a_campaign_that_has_begun(folder, new):
+    classes = ("0", "1", "2")
+    sorted_into(folder.photos, [f"{part}/{name}" for part in ("train", "train", "val", "test") for name in classes])
+    with vs.label_folder(folder.photos, classes, budget=30, net="small") as campaign:
+        assert len(campaign.pictures.cut.validation) == len(campaign.pictures.cut.test) == 30
+        truth = {name: campaign.pictures.truth(name).tolist() for name in ("validation", "test")}
+        labels = len(campaign.state.labels)
+        assert labels == 60
+    other = folder.photos / new / "0.png"
+    other.parent.mkdir()
+    other.write_bytes(min((folder.photos / "train/0").iterdir()).read_bytes() + b"\0")
+    with vs.label_folder(folder.photos) as again:
+        assert again.state.gone == frozenset()
+        assert len(again.state.labels) == labels
+        assert {name: again.pictures.truth(name).tolist() for name in truth} == truth
+
+
+def test_validation_and_test_in_folders_of_other_names_have_no_truth(folder):
+    sorted_into(folder.photos, [f"{part}/{name}" for part in ("train", "train", "val", "test") for name in ("0", "x")])
+    with vs.label_folder(folder.photos, folder.classes, budget=30, net="small") as campaign:
+        assert len(campaign.pictures.cut.validation) == len(campaign.pictures.cut.test) == 30, "all of them"
+        assert campaign.pictures.truth("validation") is campaign.pictures.truth("test") is None
+        assert campaign.state.labels == {}
+    with vs.label_folder(folder.photos) as again:
+        assert again.pictures.truth("validation") is None

@@ -29,6 +29,17 @@ class Conflict:
 
 
 @dataclass(frozen=True)
+class Source:
+    """Where the labels of a part come from, and all classes that it names."""
+
+    part: str
+    """"train", "validation" or "test"."""
+    table: bool
+    """A labels.csv; else the names of folders."""
+    classes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Report:
     """What reading a folder came upon."""
 
@@ -37,6 +48,7 @@ class Report:
     conflicts: tuple[Conflict, ...] = ()
     unknown: tuple[str, ...] = ()
     """Files that labels.csv names and that are not in the folder."""
+    sources: tuple[Source, ...] = ()
     decoded: int = 0
     """Images decoded in this run; the others came from the cache."""
 

@@ -60,12 +60,23 @@ def imported(
 
 def _of_folder(dataset: Dataset) -> Imported:
     labels = dataset.train.labels
-    if labels is None:
-        return Imported({})
-    ids = as_ids(dataset.train.ids)
-    found = {i: dataset.classes[n] for i, n in zip(ids, labels.tolist(), strict=True) if n >= 0}
+    ids = as_ids(dataset.train.ids) if labels is not None else ()
+    numbers = labels.tolist() if labels is not None else ()
+    found = {i: dataset.classes[n] for i, n in zip(ids, numbers, strict=True) if n >= 0}
     unknown = dataset.report.unknown if dataset.report else ()
-    return Imported(found, "class folders or labels.csv", unknown)
+    return Imported(found, "class folders or labels.csv", unknown, _not_taken(dataset))
+
+
+def _not_taken(dataset: Dataset) -> tuple[str, ...]:
+    """A sentence about classes that the folder names and that were not chosen; years for folders need none."""
+    for source in dataset.report.sources if dataset.report else ():
+        other = [name for name in source.classes if name not in dataset.classes]
+        if source.part == "train" and other and (source.table or len(other) < len(source.classes)):
+            are = "is none" if len(other) == 1 else "are none"
+            listed = ", ".join(other[:5]) + (f" and {len(other) - 5} more" if len(other) > 5 else "")
+            what = f"labels of {listed} are" if source.table else "the names of folders are"
+            return (f"{what} not taken over, since {listed} {are} of the classes {', '.join(dataset.classes)}",)
+    return ()
 
 
 def _of_file(
@@ -96,9 +107,12 @@ def counted(found: Imported, cut: Cut) -> dict[ImageId, str]:
 def taken_in(campaign: Campaign, found: Imported) -> int:
     """Commits imported labels once and all together, before anything is asked; how many count.
 
-    Those of the audit's images stay the audit's. Names that fit no image are said.
+    Those of the audit's images stay the audit's. Names that fit no image are said, and what else is not taken.
     """
-    if not found.names or campaign.state.asks:
+    if campaign.state.asks:
+        return 0
+    _say(found)
+    if not found.names:
         return 0
     cut = campaign.pictures.cut
     known = counted(found, cut)
@@ -113,7 +127,6 @@ def taken_in(campaign: Campaign, found: Imported) -> int:
                 body = {"id": image, "class": known[image], "part": ask.body["part"], "rank": rank}
                 events.append(Event("answered", 0, body, who=f"import: {found.source}", uid=_uid(image)))
     campaign.commit(events)
-    _say(found)
     return len(known)
 
 

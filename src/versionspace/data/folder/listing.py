@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from versionspace.data.folder.table import read_rows
-from versionspace.data.report import Skipped
+from versionspace.data.report import Skipped, Source
 from versionspace.errors import InputError
 
 SUFFIXES = frozenset((".jpg", ".jpeg", ".png", ".webp", ".tif", ".tiff", ".bmp"))
@@ -40,6 +40,7 @@ class Listing:
     """Images that lie beside train, val and test, and so in none of them."""
     closed: tuple[Skipped, ...]
     """Links that lead nowhere or in a circle, and folders that cannot be opened."""
+    sources: tuple[Source, ...]
 
 
 def listing(root: Path) -> Listing:
@@ -48,13 +49,15 @@ def listing(root: Path) -> Listing:
     entries: list[Entry] = []
     unknown: list[str] = []
     closed: list[Skipped] = []
+    sources: list[Source] = []
     for name, part in sorted(parts.items()) or [("", "train")]:
         place = root / name
         prefix = f"{name}/" if name else ""
         shut: dict[str, str] = {}
         files = sorted(_files(place, "", (), shut))
         closed += [Skipped(prefix + file, why) for file, why in shut.items()]
-        if (place / LABELS).is_file():
+        table = (place / LABELS).is_file()
+        if table:
             labels = {row.file: row.label for row in read_rows(place / LABELS)}
             named = {_plain(file): file for file in files}
             unknown += [prefix + file for file in labels if _plain(file) not in named]
@@ -66,11 +69,13 @@ def listing(root: Path) -> Listing:
                     got=f"{len(labels)} files of which none is there, such as {next(iter(labels))!r}",
                     fix="Write the paths as they are seen from the folder of labels.csv, with forward slashes.",
                 )
-            entries += [Entry(part, prefix + file, known.get(file)) for file in files]
+            found = [Entry(part, prefix + file, known.get(file)) for file in files]
         else:
-            entries += [Entry(part, prefix + file, _folder_of(file)) for file in files]
+            found = [Entry(part, prefix + file, _folder_of(file)) for file in files]
+        entries += found
+        sources.append(Source(part, table, tuple(sorted({one.label for one in found if one.label is not None}))))
     beside = sorted(child.name for child in root.iterdir() if child.is_file() and _is_image(child.name))
-    return Listing(tuple(entries), tuple(unknown), tuple(beside) if parts else (), tuple(closed))
+    return Listing(tuple(entries), tuple(unknown), tuple(beside) if parts else (), tuple(closed), tuple(sources))
 
 
 def image_files(root: Path) -> list[str]:

@@ -101,6 +101,7 @@ def read(
         duplicates=tuple(Duplicate(image.id, image.files) for image in images if len(image.files) > 1),
         conflicts=tuple(Conflict(image.id, image.files, image.labels) for image in images if len(image.labels) > 1),
         unknown=found.unknown,
+        sources=found.sources,
         decoded=decoded.count,
     )
     made = {name: _part(name, images, array, names) for name, array in decoded.parts.items()}
