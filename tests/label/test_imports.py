@@ -3,6 +3,7 @@
 import pytest
 
 import versionspace as vs
+from versionspace.errors import InputError
 from versionspace.label.desk import Desk
 
 
@@ -42,6 +43,44 @@ def test_class_folders_come_on_top_too(folder):
     with vs.label_folder(folder.photos, folder.classes, budget=25, net="small") as campaign:
         assert 0 < campaign.state.spent() < 60
         assert left(campaign) == 25
+
+
+def test_the_same_command_goes_on_later(folder, table, caplog):
+    command = {"classes": folder.classes, "budget": 30, "net": "small", "labels": table}
+    with vs.label_folder(folder.photos, **command) as campaign:
+        image = next(i for i, label in campaign.state.labels.items() if label.name == "0")
+        campaign.accept({image: "2"}, who="anna")
+        before = {i: label.name for i, label in campaign.state.labels.items()}
+    for _ in range(2):
+        caplog.clear()
+        with vs.label_folder(folder.photos, **command) as campaign:
+            assert {i: label.name for i, label in campaign.state.labels.items()} == before
+            assert campaign.budget == 30 + len(before)
+        assert caplog.messages == [
+            f"known.csv: {len(before)} labels of it are there since the campaign began; it is not read again"
+        ]
+    table.unlink()
+    vs.label_folder(folder.photos, **command).close()
+
+
+def test_another_file_of_labels_is_still_refused_later(folder, table):
+    vs.label_folder(folder.photos, folder.classes, budget=30, net="small", labels=table).close()
+    other = table.rename(table.with_name("other.csv"))
+    with pytest.raises(InputError, match="--labels: expected nothing new for the campaign"):
+        vs.label_folder(folder.photos, labels=other)
+
+
+def test_the_same_command_goes_on_though_all_labels_were_of_images_that_are_held_out(folder, tmp_path):
+    with vs.label_folder(folder.photos, folder.classes, budget=30, net="small") as campaign:
+        held = campaign.pictures.files[campaign.pictures.cut.reference[0]]
+    table = tmp_path / "one.csv"
+    table.write_text(f"file,label\n{held},1\n")
+    kept = {"campaign": tmp_path / "kept", "labels": table}
+    with vs.label_folder(folder.photos, folder.classes, budget=30, net="small", **kept) as campaign:
+        assert campaign.state.labels == {}
+        campaign.propose()
+    with vs.label_folder(folder.photos, folder.classes, **kept) as campaign:
+        assert campaign.state.labels == {}
 
 
 def test_names_that_fit_no_image_are_said_once(folder, table, caplog):

@@ -13,7 +13,7 @@ from versionspace.config import Config, read_text
 from versionspace.config.reading import validated
 from versionspace.data import Dataset
 from versionspace.errors import InputError
-from versionspace.label.imports import Imported, began_with, counted, imported, taken_in
+from versionspace.label.imports import Imported, began_with, counted, imported, left_alone, taken_in
 from versionspace.query.entry import find
 from versionspace.store.folder import Folder, is_campaign
 
@@ -101,7 +101,7 @@ def label_folder(
         budget: labels to give, 300 where nothing is said, besides those there are; a larger one later goes on.
         net: "heads", "small", "conv2" …; by default "heads" where the backbone is installed, else "small".
         method: which images are asked for, one of ``versionspace methods``; by default "gvd-batch".
-        labels: start from a labels.csv or an export of Label Studio (JSON).
+        labels: start from a labels.csv or an export of Label Studio (JSON); later it is left alone.
         campaign: where all is kept; by default the folder's name and ``.versionspace``, beside it.
 
     >>> import tempfile
@@ -138,17 +138,20 @@ def label_folder(
         config, found = new(photos, classes, budget=budget or BUDGET, net=net, method=method, labels=start)
     opened = Campaign.create(folder, config, images=photos)
     try:
-        if opened.state.asks:
-            _nothing_new("--labels", labels, folder)
-        else:  # begun now, or killed before it had taken them in
-            place = Path(opened.config.data.name)
-            taken_in(opened, found or imported(opened.dataset, tuple(opened.state.classes), start, place))
+        if not opened.state.asks:  # begun now, or killed before it had taken them in
+            taken_in(opened, found or _known(opened, start))
+        elif start is not None and not left_alone(opened, start):
+            _nothing_new("--labels", labels if counted(_known(opened, start), opened.pictures.cut) else None, folder)
         if budget is not None and (total := budget + began_with(opened)) > opened.budget:
             opened.reopen(total)
     except BaseException:
         opened.close()
         raise
     return opened
+
+
+def _known(opened: Campaign, labels: Path | None) -> Imported:
+    return imported(opened.dataset, tuple(opened.state.classes), labels, Path(opened.config.data.name))
 
 
 def _unchanged(

@@ -125,7 +125,7 @@ def taken_in(campaign: Campaign, found: Imported) -> int:
         for rank, image in enumerate(ask.body["ids"]):
             if image in known:
                 body = {"id": image, "class": known[image], "part": ask.body["part"], "rank": rank}
-                events.append(Event("answered", 0, body, who=f"import: {found.source}", uid=_uid(image)))
+                events.append(Event("answered", 0, body, who=_who(found.source), uid=_uid(image)))
     campaign.commit(events)
     return len(known)
 
@@ -140,8 +140,25 @@ def _say(found: Imported) -> None:
 
 def began_with(campaign: Campaign) -> int:
     """Labels that were taken in at the start, whatever became of them since."""
+    return len(_sources(campaign))
+
+
+def left_alone(campaign: Campaign, path: Path) -> bool:
+    """Whether labels of this file were taken in at the start, which is said; then it is not read again."""
+    count = _sources(campaign).count(_who(path.name))
+    if count:
+        _log.warning("%s: %d labels of it are there since the campaign began; it is not read again", path.name, count)
+    return count > 0
+
+
+def _sources(campaign: Campaign) -> list[str]:
+    """Who gave each label that was taken in at the start."""
     with Ledger.view(campaign.folder.ledger) as ledger:
-        return sum(e.kind == "answered" and e.uid == _uid(e.body["id"]) for e in ledger.events())
+        return [e.who for e in ledger.events() if e.kind == "answered" and e.uid == _uid(e.body["id"])]
+
+
+def _who(source: str) -> str:
+    return f"import: {source}"
 
 
 def _uid(image: ImageId) -> str:
