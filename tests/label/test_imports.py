@@ -4,6 +4,7 @@ import pytest
 
 import versionspace as vs
 from versionspace.errors import InputError
+from versionspace.label.beginning import new
 from versionspace.label.desk import Desk
 
 
@@ -81,6 +82,26 @@ def test_the_same_command_goes_on_though_all_labels_were_of_images_that_are_held
         campaign.propose()
     with vs.label_folder(folder.photos, folder.classes, **kept) as campaign:
         assert campaign.state.labels == {}
+
+
+def test_rows_may_name_any_copy_of_an_image(folder, tmp_path, caplog):
+    """The folder keeps one of the files; the table names the other, or both, or says two things of them."""
+    files = sorted(f.name for f in folder.photos.iterdir())[:60]
+    for file in files:
+        (folder.photos / f"z{file}").write_bytes((folder.photos / file).read_bytes())
+    table = tmp_path / "known.csv"
+    rows = [(f"z{f}", 1) for f in files] + [(files[0], 2), (files[1], 1)]
+    table.write_text("file,label\n" + "".join(f"{f},{label}\n" for f, label in rows))
+    _, found = new(folder.photos, folder.classes, labels=table, net="small")
+    dataset = vs.data.load(folder.photos, progress=False)
+    named = {dict(zip(dataset.train.ids.tolist(), dataset.train.files, strict=True))[i] for i in found.names}
+    assert named == set(files[1:])
+    assert set(found.names.values()) == {"1"}
+    assert found.unknown == ()
+    vs.label_folder(folder.photos, folder.classes, budget=30, net="small", labels=table).close()
+    assert caplog.messages == [
+        f"known.csv: 1 image has several classes there, of which none is taken over, such as z{files[0]} (1, 2)"
+    ]
 
 
 def test_names_that_fit_no_image_are_said_once(folder, table, caplog):

@@ -119,7 +119,7 @@ def test_two_classes_for_an_image_are_none(tmp_path, both):
     found = matched(images(*FLAT), [*named, Named((both[0].replace("a", "b"),), "cat")], tmp_path / "photos")
     assert found.names == {"b.png": "cat"}
     assert found.notes == (
-        f"1 of its images have several classes, and so none is taken over, such as {both[0]} (cat, dog)",
+        f"1 image has several classes there, of which none is taken over, such as {both[0]} (cat, dog)",
     )
 
 

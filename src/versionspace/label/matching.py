@@ -86,7 +86,8 @@ def matched(dataset: Dataset, named: Sequence[Named], folder: Path | None = None
         elif classes:
             torn.append(f"{named[best[0]].files[0]} ({', '.join(classes)})")
     if torn:
-        notes.append(f"{len(torn)} of its images have several classes, and so none is taken over, such as {torn[0]}")
+        have = "image has" if len(torn) == 1 else "images have"
+        notes.append(f"{len(torn)} {have} several classes there, of which none is taken over, such as {torn[0]}")
     unknown = tuple(one.files[0] for number, one in enumerate(named) if number not in kept)
     return Matched(names, unknown, tuple(notes))
 
@@ -103,6 +104,9 @@ class _Places:
             self.ids.update(as_ids(part.ids))
             for file, image in zip(part.files or (), as_ids(part.ids), strict=False):
                 self._add(file, image)
+        for copies in dataset.report.duplicates if dataset.report else ():
+            for file in copies.files:
+                self._add(file, copies.id)
         self.root = None if folder is None else Path(os.path.abspath(folder))  # noqa: PTH100 — a link stays a link
         places = [] if self.root is None else [self.root, self.root.resolve()]
         self.own = [_parts(place.as_posix()) for place in places]
