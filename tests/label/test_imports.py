@@ -1,8 +1,10 @@
 """Labels that are there before the first click: they come on top of the budget, and what fits no image is said."""
 
 import pytest
+from typer.testing import CliRunner
 
 import versionspace as vs
+from versionspace.cli.app import app
 from versionspace.errors import InputError
 from versionspace.label.beginning import new
 from versionspace.label.desk import Desk
@@ -102,6 +104,27 @@ def test_rows_may_name_any_copy_of_an_image(folder, tmp_path, caplog):
     assert caplog.messages == [
         f"known.csv: 1 image has several classes there, of which none is taken over, such as z{files[0]} (1, 2)"
     ]
+
+
+@pytest.mark.parametrize("way", ["--labels", "labels.csv"])
+def test_what_export_writes_as_csv_is_read_back(folder, tmp_path, way):
+    """Labels, a skipped image and one that is gone; files and classes that a spreadsheet would take for formulas."""
+    classes = ("-1", "=x", "cat")
+    for number, file in enumerate(sorted(folder.photos.iterdir())):
+        file.rename(folder.photos / f"{'=+-@'[number % 4]}{file.name}")
+    with vs.label_folder(folder.photos, classes, budget=60, net="small") as campaign:
+        ids = campaign.propose().ids
+        answers = {image: (*classes, None)[n % 4] for n, image in enumerate(ids)}
+        campaign.accept(answers)
+        files = campaign.pictures.files
+    (folder.photos / files[ids[0]]).unlink()
+    table = folder.photos / "labels.csv" if way == "labels.csv" else tmp_path / "out.csv"
+    done = CliRunner().invoke(app, ["export", str(campaign.folder.path), "--labels", "csv", "--out", str(table)])
+    assert done.exit_code == 0, done.output
+    _, found = new(folder.photos, classes, labels=None if way == "labels.csv" else table, net="small")
+    assert found.names == {image: name for image, name in answers.items() if name is not None and image != ids[0]}
+    assert len(found.unknown) == 1
+    assert found.unknown[0].endswith(files[ids[0]])
 
 
 def test_names_that_fit_no_image_are_said_once(folder, table, caplog):

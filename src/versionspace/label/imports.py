@@ -46,6 +46,7 @@ def imported(
         raise InputError(
             str(path), expected="a file of labels in UTF-8", got=str(error), fix="Check the path."
         ) from error
+    lost: tuple[str, ...] = ()
     if text.lstrip().startswith(("[", "{")):
         try:
             named = choices(json.loads(text))
@@ -54,8 +55,10 @@ def imported(
                 str(path), expected="an export of Label Studio, as JSON", got=str(error), fix="Export it anew."
             ) from error
     else:
-        named = [Named((row.file,), row.label, row.image) for row in read_rows(path)]
-    return _of_file(dataset, classes, named, path, folder)
+        rows = read_rows(path)
+        lost = tuple(row.name for row in rows if row.lost)
+        named = [Named(row.files or (row.image,), row.label, row.image) for row in rows if not row.lost]
+    return _of_file(dataset, classes, named, path, folder, lost)
 
 
 def _of_folder(dataset: Dataset) -> Imported:
@@ -80,8 +83,9 @@ def _not_taken(dataset: Dataset) -> tuple[str, ...]:
 
 
 def _of_file(
-    dataset: Dataset, classes: Sequence[str], named: Sequence[Named], path: Path, folder: Path | None
-) -> Imported:
+    dataset: Dataset, classes: Sequence[str], named: Sequence[Named], path: Path, folder: Path | None,
+    lost: tuple[str, ...],
+) -> Imported:  # fmt: skip
     found = matched(dataset, named, folder)
     other = sorted(set(found.names.values()) - set(classes))
     if other:
@@ -89,13 +93,13 @@ def _of_file(
             str(path), expected=f"the classes {', '.join(classes)}", got=f"also {', '.join(other[:5])}",
             fix="Add them to --classes.",
         )  # fmt: skip
-    if named and not found.names:
+    if (named or lost) and not found.names:
         raise InputError(
             str(path), expected="labels for images of this folder",
-            got=f"none of {len(named)}, such as {named[0].files[0]!r}",
+            got=f"none of {len(named) + len(lost)}, such as {(*lost, *(one.files[0] for one in named))[0]!r}",
             fix="Write the files' paths relative to the folder. A label whose image is not certain is not taken.",
         )  # fmt: skip
-    return Imported(found.names, path.name, found.unknown, found.notes)
+    return Imported(found.names, path.name, lost + found.unknown, found.notes)
 
 
 def counted(found: Imported, cut: Cut) -> dict[ImageId, str]:

@@ -2,7 +2,7 @@
 
 DIR/CLASS/…            the first folder names the class; images beside the class folders have no label
 DIR/train/CLASS/…      the same under train, val (or valid, validation) and test
-DIR/labels.csv         columns file and label; then folders are only folders. Also under train, val and test
+DIR/labels.csv         columns file and label, or an export; then folders are only folders. Also in train, val and test
 """
 
 import os
@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from versionspace.data.folder.table import read_rows
+from versionspace.data.folder.table import Row, read_rows
 from versionspace.data.report import Skipped, Source
 from versionspace.errors import InputError
 
@@ -30,6 +30,15 @@ class Entry:
 
 
 @dataclass(frozen=True)
+class Content:
+    """What labels.csv says of an image by its SHA-256; ``file`` is what its file was called."""
+
+    id: str
+    file: str
+    label: str | None
+
+
+@dataclass(frozen=True)
 class Listing:
     """All image files of a folder, in the order of their names within each part."""
 
@@ -41,6 +50,7 @@ class Listing:
     closed: tuple[Skipped, ...]
     """Links that lead nowhere or in a circle, and folders that cannot be opened."""
     sources: tuple[Source, ...]
+    contents: tuple[Content, ...]
 
 
 def listing(root: Path) -> Listing:
@@ -50,6 +60,7 @@ def listing(root: Path) -> Listing:
     unknown: list[str] = []
     closed: list[Skipped] = []
     sources: list[Source] = []
+    contents: list[Content] = []
     for name, part in sorted(parts.items()) or [("", "train")]:
         place = root / name
         prefix = f"{name}/" if name else ""
@@ -57,25 +68,51 @@ def listing(root: Path) -> Listing:
         files = sorted(_files(place, "", (), shut))
         closed += [Skipped(prefix + file, why) for file, why in shut.items()]
         table = (place / LABELS).is_file()
+        told: list[Content] = []
         if table:
-            labels = {row.file: row.label for row in read_rows(place / LABELS)}
-            named = {_plain(file): file for file in files}
-            unknown += [prefix + file for file in labels if _plain(file) not in named]
-            known = {named[_plain(file)]: label for file, label in labels.items() if _plain(file) in named}
-            if labels and not known:
-                raise InputError(
-                    str(place / LABELS),
-                    expected="files of this folder, by their path relative to it",
-                    got=f"{len(labels)} files of which none is there, such as {next(iter(labels))!r}",
-                    fix="Write the paths as they are seen from the folder of labels.csv, with forward slashes.",
-                )
+            rows = read_rows(place / LABELS)
+            told = [Content(row.image, prefix + row.name, row.label) for row in rows if row.image]
+            known, lost = _by_name(place / LABELS, rows, files)
+            contents += told
+            unknown += [prefix + file for file in lost]
             found = [Entry(part, prefix + file, known.get(file)) for file in files]
         else:
             found = [Entry(part, prefix + file, _folder_of(file)) for file in files]
         entries += found
-        sources.append(Source(part, table, tuple(sorted({one.label for one in found if one.label is not None}))))
+        labels = {one.label for one in found} | {one.label for one in told}
+        sources.append(Source(part, table, tuple(sorted(label for label in labels if label is not None))))
     beside = sorted(child.name for child in root.iterdir() if child.is_file() and _is_image(child.name))
-    return Listing(tuple(entries), tuple(unknown), tuple(beside) if parts else (), tuple(closed), tuple(sources))
+    return Listing(
+        tuple(entries), tuple(unknown), tuple(beside) if parts else (), tuple(closed), tuple(sources), tuple(contents)
+    )
+
+
+def _by_name(path: Path, rows: list[Row], files: list[str]) -> tuple[dict[str, str | None], list[str]]:
+    """Classes by file, of rows that tell no content, and names of files that are not there."""
+    named = {_plain(file): file for file in files} | {file: file for file in files}
+    known: dict[str, str | None] = {}
+    lost = []
+    for row in (one for one in rows if not one.image):
+        spellings = [] if row.lost else [one for file in row.files for one in (file, _plain(file)) if one in named]
+        if not spellings:
+            lost.append(row.name)
+            continue
+        file = named[spellings[0]]
+        if known.setdefault(file, row.label) != row.label:
+            raise InputError(
+                str(path),
+                expected=f"one label for {file}",
+                got=f"{known[file] or 'none'} and {row.label or 'none'}",
+                fix="Delete the wrong row.",
+            )
+    if lost and len(lost) == len(rows):
+        raise InputError(
+            str(path),
+            expected="files of this folder, by their path relative to it",
+            got=f"{len(rows)} files of which none is there, such as {rows[0].name!r}",
+            fix="Write the paths as they are seen from the folder of labels.csv, with forward slashes.",
+        )
+    return known, lost
 
 
 def image_files(root: Path) -> list[str]:
