@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from versionspace.data.folder.table import Row, read_rows
+from versionspace.data.naming import shown
 from versionspace.data.report import Skipped, Source
 from versionspace.errors import InputError
 
@@ -53,8 +54,32 @@ class Listing:
     contents: tuple[Content, ...]
 
 
+def is_folder(path: Path) -> bool:
+    """Whether there is such a folder; where one may not look, that is said."""
+    try:
+        return path.is_dir()
+    except OSError as error:
+        raise _shut(path, error) from error
+
+
 def listing(root: Path) -> Listing:
     """Looks through a folder; no file is opened but labels.csv."""
+    try:
+        return _listing(root)
+    except OSError as error:
+        raise _shut(root, error) from error
+
+
+def _shut(path: Path, error: OSError) -> InputError:
+    return InputError(
+        shown(error.filename or path),
+        expected="a folder that may be looked into",
+        got=error.strerror or str(error),
+        fix="Ask whoever owns it for the right to read it, and the folders that it lies in.",
+    )
+
+
+def _listing(root: Path) -> Listing:
     parts = {} if (root / LABELS).is_file() else _parts(root)
     entries: list[Entry] = []
     unknown: list[str] = []

@@ -13,7 +13,7 @@ import numpy as np
 from versionspace.data import cache as caches
 from versionspace.data import progress as bars
 from versionspace.data.checksums import sha256
-from versionspace.data.folder.listing import Content, Entry, listing
+from versionspace.data.folder.listing import Content, Entry, is_folder, listing
 from versionspace.data.folder.packs import Shelf
 from versionspace.data.folder.pixels import MAX_BYTES, Fit, Frame, UnreadableError, decode, decoding, frame
 from versionspace.data.records import Dataset, Part
@@ -67,7 +67,7 @@ def read(
     """
     root = Path(path).expanduser()
     to = frame(size, channels, fit)
-    if not root.is_dir():
+    if not is_folder(root):
         raise InputError("path", expected="a folder of images", got=repr(str(path)), fix="Check the path.")
     found = listing(root)
     if not found.entries:

@@ -44,6 +44,13 @@ def read_rows(path: Path) -> list[Row]:
         raise InputError(
             str(path), expected="a CSV file in UTF-8", got=str(error), fix="Save the table anew as CSV, UTF-8."
         ) from error
+    except OSError as error:
+        raise InputError(
+            str(path),
+            expected="a table that may be read",
+            got=error.strerror or str(error),
+            fix="Ask whoever owns it for the right to read it, or move it out of the folder.",
+        ) from error
     column = "label" if "label" in columns else "class"
     if rows and not {"file", column} <= set(columns):
         raise InputError(
