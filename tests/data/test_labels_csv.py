@@ -1,10 +1,12 @@
 """labels.csv as people and spreadsheets write it."""
 
 import unicodedata
+from hashlib import sha256
 
 import pytest
 from PIL import Image
 
+from versionspace.campaign.exporting import safe_cell
 from versionspace.data import folder
 from versionspace.errors import InputError
 
@@ -91,6 +93,8 @@ def test_labels_in_each_part(tmp_path):
         ("file,label\nx.png,cat\n", "1 files of which none is there, such as 'x.png'"),
         ("file,label\n,cat\n", "row 2: expected the name of a file, got nothing"),
         ("file,label\na.png,cat\na.png,dog\n", "row 3: expected one label for a.png, got cat and dog"),
+        ("file,label\na.png,cat\n./a.png,dog\n", "expected one label for a.png, got cat and dog"),
+        ("file,name\na.png,cat\n", "names the columns file and label, got file, name"),
         ('file,label\n"a.png,cat\n', "a CSV file in UTF-8"),
     ],
 )
@@ -102,3 +106,53 @@ def test_tables_that_cannot_be_used(photos, text, told):
 def test_another_encoding(photos):
     with pytest.raises(InputError, match="a CSV file in UTF-8"):
         labels(photos, "file,label\né.png,café\n", "latin-1")
+
+
+EXPORT = "id,file,class,purpose,round,rank,who,missing\n"
+
+
+def id_of(photos, file):
+    return sha256((photos / file).read_bytes()).hexdigest()
+
+
+def test_an_export_tells_images_by_their_content(photos):
+    """a.png was renamed since, sub/d.png was replaced, and b, c.png was skipped."""
+    a, b, e = (id_of(photos, file) for file in ("a.png", "b, c.png", "é.png"))
+    (photos / "a.png").rename(photos / "sub/new.png")
+    gone = "0" * 64
+    rows = f'{a},a.png,cat,query,1,0,anna,\n{b},"b, c.png",,query,1,1,anna,\n{gone},sub/d.png,dog,query,1,2,anna,yes\n'
+    got, found = labels(photos, EXPORT + rows + f"{e},,'=dog,audit,0,0,anna,yes\n{gone[1:]}1,,dog,audit,0,1,anna,yes\n")
+    assert got == {"b, c.png": None, "sub/d.png": None, "sub/new.png": "cat", "é.png": "=dog"}
+    assert found.report.unknown == ("sub/d.png", f"{gone[1:]}1")
+    assert found.classes == ("=dog", "cat"), "not those of images that are gone"
+
+
+def test_without_ids_rows_that_are_marked_as_missing_are_of_no_file(photos):
+    got, found = labels(photos, "file,class,missing\na.png,cat,yes\nsub/d.png,dog,\n")
+    assert got == {"a.png": None, "b, c.png": None, "sub/d.png": "dog", "é.png": None}
+    assert found.report.unknown == ("a.png",)
+
+
+def test_ids_of_ones_own_are_only_a_column(photos):
+    assert labels(photos, "id,file,label,class\n7,a.png,cat,ignored\n")[0]["a.png"] == "cat"
+
+
+def test_two_labels_for_one_content_are_refused_or_a_conflict(photos):
+    a = id_of(photos, "a.png")
+    with pytest.raises(InputError, match="row 3: expected one label for b.png, got cat and dog"):
+        labels(photos, f"id,file,label\n{a},a.png,cat\n{a},b.png,dog\n")
+    assert labels(photos, f"id,file,label\n{a},a.png,cat\n,none.png,dog\n")[0]["a.png"] == "cat"
+    got, found = labels(photos, f"id,file,label\n{a},a.png,cat\n,a.png,dog\n")
+    assert got["a.png"] is None
+    assert [conflict.classes for conflict in found.report.conflicts] == [("cat", "dog")]
+
+
+@pytest.mark.parametrize("name", ["=a.png", "+a.png", "-a.png", "@a.png", "'=a.png", "'a.png"])
+def test_names_that_an_export_protects_from_spreadsheets(photos, name):
+    (photos / "a.png").rename(photos / name)
+    for written in {name, safe_cell(name)}:
+        assert labels(photos, f"file,label\n{written},cat\n")[0][name] == "cat"
+    assert labels(photos, f"file,class\n{name},{safe_cell('-1')}\n")[0][name] == "-1"
+    Image.new("L", (4, 4), 99).save(photos / ("'" + name))
+    got = labels(photos, f"file,label\n{name},cat\n'{name},dog\n")[0]
+    assert (got[name], got["'" + name]) == ("cat", "dog"), "what stands there comes first"

@@ -194,6 +194,45 @@ def test_a_dropout_layer_called_at_several_places_has_a_mask_for_each(way):
     assert set(stack(modules)) == set(Twice(SHAPE, 5).state_dict())
 
 
+class Asking(nn.Module):
+    """A user's network that calls its dropout layer in training, in evaluation, or in both."""
+
+    def __init__(self, shape, classes, modes, p=0.5):
+        super().__init__()
+        self.drop = nn.Dropout(p)
+        self.norm = nn.BatchNorm2d(shape[0])
+        self.last = nn.Linear(shape[0] * shape[1] * shape[2], classes)
+        self.modes = modes
+
+    def forward(self, x):
+        x = self.norm(x).flatten(1)
+        if self.training:
+            x = x + torch.rand(1)
+        if self.training in self.modes:
+            x = self.drop(x)
+        return self.last(x)
+
+
+@pytest.mark.parametrize(("modes", "got"), [
+    ((True,), "drop: 0 calls in evaluation, 1 in training"), ((False,), "drop: 1 calls in evaluation, 0 in training"),
+])  # fmt: skip
+def test_dropout_in_one_mode_alone_is_refused(modes, got):
+    """It would be trained without dropout, and nobody told."""
+    with pytest.raises(InputError, match=f"net: expected dropout layers .* got {got}. Call the layer without asking"):
+        network(lambda shape, classes: Asking(shape, classes, modes), SHAPE, 5)
+    network(lambda shape, classes: Asking(shape, classes, modes, p=0), SHAPE, 5)
+
+
+def test_looking_at_both_modes_leaves_statistics_and_generator_alone():
+    torch.manual_seed(3)
+    before = torch.random.get_rng_state()
+    net = network(lambda shape, classes: Asking(shape, classes, (True, False)), SHAPE, 5)
+    assert torch.equal(torch.random.get_rng_state(), before)
+    assert net.plain.norm.num_batches_tracked == 0
+    assert not net.plain.training
+    assert [name for name, _ in net.dropouts()] == ["drop"]
+
+
 def test_a_dropout_layer_under_two_names_is_replaced_under_both():
     drop = nn.Dropout(0.5)
     module = with_own_dropout(nn.Sequential(drop, nn.Linear(3, 3), drop))

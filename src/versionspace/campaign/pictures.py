@@ -59,6 +59,9 @@ def cut(config: Config, dataset: Dataset) -> Cut:
     """
     data = config.data
     person = config.oracle.kind == "person"
+    if person:
+        parts = {name: getattr(dataset, name) for name in _only_folders(dataset, dataset.classes)}
+        dataset = replace(dataset, **{name: replace(part, labels=None) for name, part in parts.items() if part})
     found = split(
         dataset,
         pool=data.pool,
@@ -190,11 +193,30 @@ def shape_of(config: Config) -> tuple[int, ...]:
 
 
 def of_a_person(name: str, classes: tuple[str, ...], progress: bool | None = False, **options: Any) -> Dataset:
-    """A folder of images and the classes that she chose: sub-folders of other names, such as years, are no labels."""
+    """A folder of images and the classes that she chose.
+
+    Of a labels.csv the labels of these classes count. Sub-folders are no labels where some have other names, such as
+    years; of validation and test, whose images may be those of a campaign that began before these came, `cut` says so.
+    """
     found = load(name, progress=progress, **options)
     if set(found.classes) <= set(classes):
         return load(name, progress=progress, **options, classes=classes)
-    return replace(found, classes=classes, train=replace(found.train, labels=None), test=None, validation=None)
+    if found.report is None:
+        return replace(found, classes=classes, train=replace(found.train, labels=None), test=None, validation=None)
+    numbers = np.array([classes.index(one) if one in classes else -1 for one in found.classes] + [-1])
+    parts: dict[str, Any] = {}
+    for which, part in (("train", found.train), ("validation", found.validation), ("test", found.test)):
+        if part is not None and part.labels is not None:
+            labels = numbers[part.labels]
+            known = (labels >= 0).any() and not (which == "train" and which in _only_folders(found, classes))
+            parts[which] = replace(part, labels=labels if known else None)
+    return replace(found, classes=classes, **parts)
+
+
+def _only_folders(dataset: Dataset, classes: tuple[str, ...]) -> set[str]:
+    """Parts whose sub-folders are not all called like classes, and so are no labels."""
+    sources = dataset.report.sources if dataset.report else ()
+    return {one.part for one in sources if not one.table and set(one.classes) - set(classes)}
 
 
 def restored(dataset: Dataset, arrays: Mapping[str, Array], *, partly: bool = False) -> Pictures:

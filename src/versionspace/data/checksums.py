@@ -38,6 +38,15 @@ def sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+def is_sha256(text: str) -> bool:
+    """Whether a text is such a sum, and so may be the id of an image of a folder.
+
+    >>> is_sha256("ab" * 32), is_sha256("17")
+    (True, False)
+    """
+    return len(text) == 64 and not set(text) - set("0123456789abcdef")
+
+
 def differs(name: str, known: Sequence[str], found: Digests | None = None, got: str = "") -> ChecksumError:
     """The error about a file that is not one of those known."""
     if found is not None:

@@ -14,6 +14,7 @@ from versionspace.data import folder
 from versionspace.data.catalogue import DATASETS, DIGITS, SPECS
 from versionspace.data.errors import ChecksumError, needed
 from versionspace.data.fetching import Say, prepare
+from versionspace.data.folder.listing import is_folder
 from versionspace.data.folder.pixels import Fit
 from versionspace.data.records import Dataset, Part
 from versionspace.data.spec import Spec
@@ -80,7 +81,7 @@ def load(
         if name == "digits":
             return _digits()
         return _named(SPECS[name], cache, source, accept_different, progress)
-    if not Path(name).expanduser().is_dir():
+    if not is_folder(Path(name).expanduser()):
         raise _unknown(name, "a folder of images or one of ")
     chosen = {option: value for option, value in options.items() if value is not None}
     return folder.read(name, cache=cache, progress=progress, **chosen)  # type: ignore[arg-type]

@@ -29,6 +29,17 @@ class Conflict:
 
 
 @dataclass(frozen=True)
+class Source:
+    """Where the labels of a part come from, and all classes that it names."""
+
+    part: str
+    """"train", "validation" or "test"."""
+    table: bool
+    """A labels.csv; else the names of folders."""
+    classes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Report:
     """What reading a folder came upon."""
 
@@ -36,7 +47,8 @@ class Report:
     duplicates: tuple[Duplicate, ...] = ()
     conflicts: tuple[Conflict, ...] = ()
     unknown: tuple[str, ...] = ()
-    """Files that labels.csv names and that are not in the folder."""
+    """Files that labels.csv names and that are not in the folder, or not with the content that it tells."""
+    sources: tuple[Source, ...] = ()
     decoded: int = 0
     """Images decoded in this run; the others came from the cache."""
 
@@ -50,5 +62,5 @@ class Report:
                 "(counts as not labelled)"
                 for entry in self.conflicts
             ),
-            *(f"labels.csv names {file}, which is not in the folder" for file in self.unknown),
+            *(f"labels.csv names {file}, which is not in the folder as it was" for file in self.unknown),
         ]

@@ -13,7 +13,7 @@ from versionspace.config import Config, read_text
 from versionspace.config.reading import validated
 from versionspace.data import Dataset
 from versionspace.errors import InputError
-from versionspace.label.imports import Imported, began_with, counted, imported, taken_in
+from versionspace.label.imports import Imported, began_with, counted, imported, left_alone, taken_in
 from versionspace.query.entry import find
 from versionspace.store.folder import Folder, is_campaign
 
@@ -70,7 +70,7 @@ def suited(
         )  # fmt: skip
     audit = min(AUDIT, budget // 6, len(dataset.train) // 5)
     values = {
-        "data": {"name": str(Path(os.path.abspath(photos))), "classes": list(classes), "balanced": False}  # noqa: PTH100
+        "data": {"name": _place(photos), "classes": list(classes), "balanced": False}
         | ({"size": SIZES[net]} if net in SIZES else {}),
         "ensemble": {"net": net, "members": MEMBERS},
         "training": {"epochs": 60} if net == "small" else {},
@@ -101,7 +101,7 @@ def label_folder(
         budget: labels to give, 300 where nothing is said, besides those there are; a larger one later goes on.
         net: "heads", "small", "conv2" …; by default "heads" where the backbone is installed, else "small".
         method: which images are asked for, one of ``versionspace methods``; by default "gvd-batch".
-        labels: start from a labels.csv or an export of Label Studio (JSON).
+        labels: start from a labels.csv or an export of Label Studio (JSON); later it is left alone.
         campaign: where all is kept; by default the folder's name and ``.versionspace``, beside it.
 
     >>> import tempfile
@@ -118,10 +118,11 @@ def label_folder(
     ...         proposal.purpose, campaign.state.spent() == len(proposal.ids)
     ('audit', True)
     """
+    photos = None if photos is None else Path(photos).expanduser()
     if photos is None and campaign is None:
         raise InputError("PHOTOS", expected="a folder of images, or --campaign", got="neither", fix="Name one.")
     kept = None if campaign is None else Path(campaign)
-    folder = kept if photos is None else campaign_folder(Path(photos), kept)
+    folder = kept if photos is None else campaign_folder(photos, kept)
     assert folder is not None
     start = None if labels is None else Path(labels)
     config = begun(folder)
@@ -134,19 +135,23 @@ def label_folder(
             fix="For example: versionspace label photos/ --classes cat,dog,other",
         )  # fmt: skip
     else:
-        config, found = new(Path(photos), classes, budget=budget or BUDGET, net=net, method=method, labels=start)
-    opened = Campaign.create(folder, config, images=None if photos is None else Path(photos))
+        config, found = new(photos, classes, budget=budget or BUDGET, net=net, method=method, labels=start)
+    opened = Campaign.create(folder, config, images=photos)
     try:
-        if opened.state.asks:
-            _nothing_new("--labels", labels, folder)
-        else:  # begun now, or killed before it had taken them in
-            taken_in(opened, found or imported(opened.dataset, tuple(opened.state.classes), start))
+        if not opened.state.asks:  # begun now, or killed before it had taken them in
+            taken_in(opened, found or _known(opened, start))
+        elif start is not None and not left_alone(opened, start):
+            _nothing_new("--labels", labels if counted(_known(opened, start), opened.pictures.cut) else None, folder)
         if budget is not None and (total := budget + began_with(opened)) > opened.budget:
             opened.reopen(total)
     except BaseException:
         opened.close()
         raise
     return opened
+
+
+def _known(opened: Campaign, labels: Path | None) -> Imported:
+    return imported(opened.dataset, tuple(opened.state.classes), labels, Path(opened.config.data.name))
 
 
 def _unchanged(
@@ -209,17 +214,22 @@ def new(
     """The config of a new campaign, and the labels that it starts from."""
     chosen = find(method or METHOD).name
     _storable(classes)
-    dataset = of_a_person(str(photos), tuple(classes), progress=None)
+    dataset = of_a_person(_place(photos), tuple(classes), progress=None)
     links = _leaving(photos, dataset.train.files or ())
     if links:
         raise InputError(
             str(photos / links[0]), expected="files inside the folder", got="a link that leads out of it",
             fix="Copy the file into the folder, or pass the folder where it lies.",
         )  # fmt: skip
-    found = imported(dataset, tuple(classes), labels)
+    found = imported(dataset, tuple(classes), labels, photos)
     suit = partial(suited, photos, classes, dataset, budget=budget, net=net or default_net(), method=chosen)
     before = len(counted(found, cut(suit(), dataset)))
     return suit(before=before), found
+
+
+def _place(photos: Path) -> str:
+    """Where the folder lies, never a bare name: a folder of the user's may be called like a dataset."""
+    return os.path.abspath(photos.expanduser())  # noqa: PTH100 — a link stays the link that was typed
 
 
 def _storable(classes: Sequence[str]) -> None:

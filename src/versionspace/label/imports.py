@@ -2,18 +2,17 @@
 
 import json
 import logging
-import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from versionspace.campaign.campaign import Campaign
 from versionspace.campaign.pictures import Cut
 from versionspace.campaign.rounds import proposed
 from versionspace.data import Dataset
-from versionspace.data.folder.listing import read_labels
-from versionspace.data.naming import shown
+from versionspace.data.folder.table import read_rows
 from versionspace.errors import InputError
+from versionspace.label.matching import matched
 from versionspace.label.studio import Named, choices
 from versionspace.store.events import Event
 from versionspace.store.ledger import Ledger
@@ -31,10 +30,14 @@ class Imported:
     names: Mapping[ImageId, str]
     source: str = ""
     unknown: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    """What else is to be said."""
 
 
-def imported(dataset: Dataset, classes: Sequence[str], path: Path | None) -> Imported:
-    """From a file where one is given, else from what the folder itself says."""
+def imported(
+    dataset: Dataset, classes: Sequence[str], path: Path | None, folder: Path | None = None
+) -> Imported:  # fmt: skip
+    """From a file where one is given, else from what the folder itself says; ``folder``: where the images lie."""
     if path is None:
         return _of_folder(dataset)
     try:
@@ -43,6 +46,7 @@ def imported(dataset: Dataset, classes: Sequence[str], path: Path | None) -> Imp
         raise InputError(
             str(path), expected="a file of labels in UTF-8", got=str(error), fix="Check the path."
         ) from error
+    lost: tuple[str, ...] = ()
     if text.lstrip().startswith(("[", "{")):
         try:
             named = choices(json.loads(text))
@@ -51,78 +55,51 @@ def imported(dataset: Dataset, classes: Sequence[str], path: Path | None) -> Imp
                 str(path), expected="an export of Label Studio, as JSON", got=str(error), fix="Export it anew."
             ) from error
     else:
-        named = [Named((file,), name) for file, name in read_labels(path).items()]
-    return _matched(dataset, classes, named, path)
+        rows = read_rows(path)
+        lost = tuple(row.name for row in rows if row.lost)
+        named = [Named(row.files or (row.image,), row.label, row.image) for row in rows if not row.lost]
+    return _of_file(dataset, classes, named, path, folder, lost)
 
 
 def _of_folder(dataset: Dataset) -> Imported:
     labels = dataset.train.labels
-    if labels is None:
-        return Imported({})
-    ids = as_ids(dataset.train.ids)
-    found = {i: dataset.classes[n] for i, n in zip(ids, labels.tolist(), strict=True) if n >= 0}
+    ids = as_ids(dataset.train.ids) if labels is not None else ()
+    numbers = labels.tolist() if labels is not None else ()
+    found = {i: dataset.classes[n] for i, n in zip(ids, numbers, strict=True) if n >= 0}
     unknown = dataset.report.unknown if dataset.report else ()
-    return Imported(found, "class folders or labels.csv", unknown)
+    return Imported(found, "class folders or labels.csv", unknown, _not_taken(dataset))
 
 
-def _matched(dataset: Dataset, classes: Sequence[str], named: Sequence[Named], path: Path) -> Imported:
-    places = _Places(dataset.train.files or (), as_ids(dataset.train.ids))
-    names: dict[ImageId, str] = {}
-    unknown: list[str] = []
-    for one in named:
-        image = places.find(one)
-        if image is None:
-            unknown.append(one.files[0])
-        elif one.name is not None:
-            names[image] = one.name
-    other = sorted(set(names.values()) - set(classes))
+def _not_taken(dataset: Dataset) -> tuple[str, ...]:
+    """A sentence about classes that the folder names and that were not chosen; years for folders need none."""
+    for source in dataset.report.sources if dataset.report else ():
+        other = [name for name in source.classes if name not in dataset.classes]
+        if source.part == "train" and other and (source.table or len(other) < len(source.classes)):
+            are = "is none" if len(other) == 1 else "are none"
+            listed = ", ".join(other[:5]) + (f" and {len(other) - 5} more" if len(other) > 5 else "")
+            what = f"labels of {listed} are" if source.table else "the names of folders are"
+            return (f"{what} not taken over, since {listed} {are} of the classes {', '.join(dataset.classes)}",)
+    return ()
+
+
+def _of_file(
+    dataset: Dataset, classes: Sequence[str], named: Sequence[Named], path: Path, folder: Path | None,
+    lost: tuple[str, ...],
+) -> Imported:  # fmt: skip
+    found = matched(dataset, named, folder)
+    other = sorted(set(found.names.values()) - set(classes))
     if other:
         raise InputError(
             str(path), expected=f"the classes {', '.join(classes)}", got=f"also {', '.join(other[:5])}",
             fix="Add them to --classes.",
         )  # fmt: skip
-    if named and not names:
+    if (named or lost) and not found.names:
         raise InputError(
             str(path), expected="labels for images of this folder",
-            got=f"none of {len(named)}, such as {named[0].files[0]!r}",
-            fix="Names are compared with the files' paths relative to the folder.",
+            got=f"none of {len(named) + len(lost)}, such as {(*lost, *(one.files[0] for one in named))[0]!r}",
+            fix="Write the files' paths relative to the folder. A label whose image is not certain is not taken.",
         )  # fmt: skip
-    return Imported(names, path.name, tuple(unknown))
-
-
-class _Places:
-    """Images by their id, their file's path, or its end where that is enough."""
-
-    def __init__(self, files: Sequence[str], ids: Sequence[ImageId]) -> None:
-        self.ids = set(ids)
-        self.whole = {_plain(f): i for f, i in zip(files, ids, strict=True)}
-        self.ends: dict[str, set[ImageId]] = {}
-        for file, image in self.whole.items():
-            self.ends.setdefault(PurePosixPath(file).name, set()).add(image)
-        self.whole |= {_plain(shown(f)): i for f, i in zip(files, ids, strict=True)}  # as an export names them
-
-    def find(self, one: Named) -> ImageId | None:
-        """The image of an id, a path, an address or an uploaded file's name; the longest path counts for most."""
-        if one.image in self.ids:
-            return one.image
-        paths = [parts for file in one.files if (parts := PurePosixPath(_plain(file)).parts)]
-        for length in range(max(map(len, paths), default=0), 0, -1):
-            for parts in paths:
-                found = self.whole.get("/".join(parts[-length:])) if length <= len(parts) else None
-                if found is not None:
-                    return found
-        for parts in paths:
-            head, dash, rest = parts[-1].partition("-")
-            uploaded = rest if dash and len(head) == 8 and not set(head) - set("0123456789abcdef") else parts[-1]
-            for name in (parts[-1], uploaded):
-                images = self.ends.get(name, set())
-                if len(images) == 1:
-                    return next(iter(images))
-        return None
-
-
-def _plain(file: str) -> str:
-    return unicodedata.normalize("NFC", file.replace("\\", "/"))
+    return Imported(found.names, path.name, lost + found.unknown, found.notes)
 
 
 def counted(found: Imported, cut: Cut) -> dict[ImageId, str]:
@@ -134,9 +111,12 @@ def counted(found: Imported, cut: Cut) -> dict[ImageId, str]:
 def taken_in(campaign: Campaign, found: Imported) -> int:
     """Commits imported labels once and all together, before anything is asked; how many count.
 
-    Those of the audit's images stay the audit's. Names that fit no image are said.
+    Those of the audit's images stay the audit's. Names that fit no image are said, and what else is not taken.
     """
-    if not found.names or campaign.state.asks:
+    if campaign.state.asks:
+        return 0
+    _say(found)
+    if not found.names:
         return 0
     cut = campaign.pictures.cut
     known = counted(found, cut)
@@ -149,18 +129,40 @@ def taken_in(campaign: Campaign, found: Imported) -> int:
         for rank, image in enumerate(ask.body["ids"]):
             if image in known:
                 body = {"id": image, "class": known[image], "part": ask.body["part"], "rank": rank}
-                events.append(Event("answered", 0, body, who=f"import: {found.source}", uid=_uid(image)))
+                events.append(Event("answered", 0, body, who=_who(found.source), uid=_uid(image)))
     campaign.commit(events)
+    return len(known)
+
+
+def _say(found: Imported) -> None:
     if found.unknown:
         few, many = ", ".join(found.unknown[:3]), len(found.unknown)
         _log.warning("%s: %d of its names fit no image of the folder, such as %s", found.source, many, few)
-    return len(known)
+    for note in found.notes:
+        _log.warning("%s: %s", found.source, note)
 
 
 def began_with(campaign: Campaign) -> int:
     """Labels that were taken in at the start, whatever became of them since."""
+    return len(_sources(campaign))
+
+
+def left_alone(campaign: Campaign, path: Path) -> bool:
+    """Whether labels of this file were taken in at the start, which is said; then it is not read again."""
+    count = _sources(campaign).count(_who(path.name))
+    if count:
+        _log.warning("%s: %d labels of it are there since the campaign began; it is not read again", path.name, count)
+    return count > 0
+
+
+def _sources(campaign: Campaign) -> list[str]:
+    """Who gave each label that was taken in at the start."""
     with Ledger.view(campaign.folder.ledger) as ledger:
-        return sum(e.kind == "answered" and e.uid == _uid(e.body["id"]) for e in ledger.events())
+        return [e.who for e in ledger.events() if e.kind == "answered" and e.uid == _uid(e.body["id"])]
+
+
+def _who(source: str) -> str:
+    return f"import: {source}"
 
 
 def _uid(image: ImageId) -> str:

@@ -68,6 +68,26 @@ def with_own_dropout(module: nn.Module) -> nn.Module:
 def watched(module: nn.Module, images: Tensor) -> Tensor:
     """The module's output; its dropout layers learn how often a pass calls them, and what they see each time."""
     calls: dict[Dropout, list[tuple[int, ...]]] = {}
+    out = _noted(module, images, calls)
+    for layer, shapes in calls.items():
+        layer.seen = shapes[0]
+        for turn, shape in enumerate(shapes[1:], start=1):
+            further = Dropout(layer.p, layer.whole_channels)
+            further.seen = shape
+            layer.add_module(str(turn), further)
+    return out
+
+
+def counts(module: nn.Module, images: Tensor) -> dict[str, int]:
+    """How often a pass calls each dropout layer with a rate above 0; before `watched`, which gives layers children."""
+    calls: dict[Dropout, list[tuple[int, ...]]] = {}
+    _noted(module, images, calls)
+    layers = [(name, child) for name, child in module.named_modules() if isinstance(child, Dropout) and child.p > 0]
+    return {name: len(calls.get(layer, ())) for name, layer in layers}
+
+
+def _noted(module: nn.Module, images: Tensor, calls: dict[Dropout, list[tuple[int, ...]]]) -> Tensor:
+    """The module's output; ``calls`` gets the shapes that each dropout layer sees."""
 
     def note(layer: nn.Module, given: tuple[Tensor]) -> None:
         assert isinstance(layer, Dropout)
@@ -78,12 +98,6 @@ def watched(module: nn.Module, images: Tensor) -> Tensor:
             if isinstance(child, Dropout):
                 hooks.enter_context(child.register_forward_pre_hook(note))
         out: Tensor = module(images)
-    for layer, shapes in calls.items():
-        layer.seen = shapes[0]
-        for turn, shape in enumerate(shapes[1:], start=1):
-            further = Dropout(layer.p, layer.whole_channels)
-            further.seen = shape
-            layer.add_module(str(turn), further)
     return out
 
 

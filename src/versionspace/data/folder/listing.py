@@ -2,17 +2,18 @@
 
 DIR/CLASS/…            the first folder names the class; images beside the class folders have no label
 DIR/train/CLASS/…      the same under train, val (or valid, validation) and test
-DIR/labels.csv         columns file and label; then folders are only folders. Also under train, val and test
+DIR/labels.csv         columns file and label, or an export; then folders are only folders. Also in train, val and test
 """
 
-import csv
 import os
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from versionspace.data.report import Skipped
+from versionspace.data.folder.table import Row, read_rows
+from versionspace.data.naming import shown
+from versionspace.data.report import Skipped, Source
 from versionspace.errors import InputError
 
 SUFFIXES = frozenset((".jpg", ".jpeg", ".png", ".webp", ".tif", ".tiff", ".bmp"))
@@ -30,6 +31,15 @@ class Entry:
 
 
 @dataclass(frozen=True)
+class Content:
+    """What labels.csv says of an image by its SHA-256; ``file`` is what its file was called."""
+
+    id: str
+    file: str
+    label: str | None
+
+
+@dataclass(frozen=True)
 class Listing:
     """All image files of a folder, in the order of their names within each part."""
 
@@ -40,37 +50,94 @@ class Listing:
     """Images that lie beside train, val and test, and so in none of them."""
     closed: tuple[Skipped, ...]
     """Links that lead nowhere or in a circle, and folders that cannot be opened."""
+    sources: tuple[Source, ...]
+    contents: tuple[Content, ...]
+
+
+def is_folder(path: Path) -> bool:
+    """Whether there is such a folder; where one may not look, that is said."""
+    try:
+        return path.is_dir()
+    except OSError as error:
+        raise _shut(path, error) from error
 
 
 def listing(root: Path) -> Listing:
     """Looks through a folder; no file is opened but labels.csv."""
+    try:
+        return _listing(root)
+    except OSError as error:
+        raise _shut(root, error) from error
+
+
+def _shut(path: Path, error: OSError) -> InputError:
+    return InputError(
+        shown(error.filename or path),
+        expected="a folder that may be looked into",
+        got=error.strerror or str(error),
+        fix="Ask whoever owns it for the right to read it, and the folders that it lies in.",
+    )
+
+
+def _listing(root: Path) -> Listing:
     parts = {} if (root / LABELS).is_file() else _parts(root)
     entries: list[Entry] = []
     unknown: list[str] = []
     closed: list[Skipped] = []
+    sources: list[Source] = []
+    contents: list[Content] = []
     for name, part in sorted(parts.items()) or [("", "train")]:
         place = root / name
         prefix = f"{name}/" if name else ""
         shut: dict[str, str] = {}
         files = sorted(_files(place, "", (), shut))
         closed += [Skipped(prefix + file, why) for file, why in shut.items()]
-        if (place / LABELS).is_file():
-            labels = read_labels(place / LABELS)
-            named = {_plain(file): file for file in files}
-            unknown += [prefix + file for file in labels if _plain(file) not in named]
-            known = {named[_plain(file)]: label for file, label in labels.items() if _plain(file) in named}
-            if labels and not known:
-                raise InputError(
-                    str(place / LABELS),
-                    expected="files of this folder, by their path relative to it",
-                    got=f"{len(labels)} files of which none is there, such as {next(iter(labels))!r}",
-                    fix="Write the paths as they are seen from the folder of labels.csv, with forward slashes.",
-                )
-            entries += [Entry(part, prefix + file, known.get(file)) for file in files]
+        table = (place / LABELS).is_file()
+        told: list[Content] = []
+        if table:
+            rows = read_rows(place / LABELS)
+            told = [Content(row.image, prefix + row.name, row.label) for row in rows if row.image]
+            known, lost = _by_name(place / LABELS, rows, files)
+            contents += told
+            unknown += [prefix + file for file in lost]
+            found = [Entry(part, prefix + file, known.get(file)) for file in files]
         else:
-            entries += [Entry(part, prefix + file, _folder_of(file)) for file in files]
+            found = [Entry(part, prefix + file, _folder_of(file)) for file in files]
+        entries += found
+        labels = {one.label for one in found} | {one.label for one in told}
+        sources.append(Source(part, table, tuple(sorted(label for label in labels if label is not None))))
     beside = sorted(child.name for child in root.iterdir() if child.is_file() and _is_image(child.name))
-    return Listing(tuple(entries), tuple(unknown), tuple(beside) if parts else (), tuple(closed))
+    return Listing(
+        tuple(entries), tuple(unknown), tuple(beside) if parts else (), tuple(closed), tuple(sources), tuple(contents)
+    )
+
+
+def _by_name(path: Path, rows: list[Row], files: list[str]) -> tuple[dict[str, str | None], list[str]]:
+    """Classes by file, of rows that tell no content, and names of files that are not there."""
+    named = {_plain(file): file for file in files} | {file: file for file in files}
+    known: dict[str, str | None] = {}
+    lost = []
+    for row in (one for one in rows if not one.image):
+        spellings = [] if row.lost else [one for file in row.files for one in (file, _plain(file)) if one in named]
+        if not spellings:
+            lost.append(row.name)
+            continue
+        file = named[spellings[0]]
+        if known.setdefault(file, row.label) != row.label:
+            raise InputError(
+                str(path),
+                expected=f"one label for {file}",
+                got=f"{known[file] or 'none'} and {row.label or 'none'}",
+                fix="Delete the wrong row.",
+            )
+    if lost and len(lost) == len(rows):
+        raise InputError(
+            str(path),
+            expected="files of this folder, by their path relative to it",
+            got=f"{len(rows)} files of which none is there, such as {rows[0].name!r}",
+            fix="Write the paths as they are seen from the folder of labels.csv, with forward slashes.",
+        )
+    return known, lost
 
 
 def image_files(root: Path) -> list[str]:
@@ -140,38 +207,3 @@ def _folder_of(file: str) -> str | None:
 def _plain(file: str) -> str:
     """A path as it is compared: spreadsheets and file systems differ in slashes and in how they spell an é."""
     return unicodedata.normalize("NFC", PurePosixPath(file.replace("\\", "/")).as_posix())
-
-
-def read_labels(path: Path) -> dict[str, str | None]:
-    """File to class, from a CSV file with the columns file and label; an empty label is none."""
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            rows = list(csv.DictReader(file, strict=True))
-            columns = rows[0].keys() if rows else ()
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise InputError(
-            str(path), expected="a CSV file in UTF-8", got=str(error), fix="Save the table anew as CSV, UTF-8."
-        ) from error
-    if rows and not {"file", "label"} <= set(columns):
-        raise InputError(
-            str(path),
-            expected="a first line that names the columns file and label",
-            got=", ".join(str(column) for column in columns),
-            fix="Write as the first line: file,label",
-        )
-    labels: dict[str, str | None] = {}
-    for number, row in enumerate(rows, start=2):
-        name, label = (row["file"] or "").strip(), (row["label"] or "").strip() or None
-        if not name:
-            raise InputError(
-                f"{path}, row {number}", expected="the name of a file", got="nothing", fix="Complete or delete the row."
-            )
-        if name in labels and labels[name] != label:
-            raise InputError(
-                f"{path}, row {number}",
-                expected=f"one label for {name}",
-                got=f"{labels[name] or 'none'} and {label or 'none'}",
-                fix="Delete the wrong row.",
-            )
-        labels[name] = None if label is None else unicodedata.normalize("NFC", label)
-    return labels

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256 as new_sha256
 from pathlib import Path
 from typing import TypeVar
@@ -13,7 +13,7 @@ import numpy as np
 from versionspace.data import cache as caches
 from versionspace.data import progress as bars
 from versionspace.data.checksums import sha256
-from versionspace.data.folder.listing import Entry, listing
+from versionspace.data.folder.listing import Content, Entry, is_folder, listing
 from versionspace.data.folder.packs import Shelf
 from versionspace.data.folder.pixels import MAX_BYTES, Fit, Frame, UnreadableError, decode, decoding, frame
 from versionspace.data.records import Dataset, Part
@@ -67,7 +67,7 @@ def read(
     """
     root = Path(path).expanduser()
     to = frame(size, channels, fit)
-    if not root.is_dir():
+    if not is_folder(root):
         raise InputError("path", expected="a folder of images", got=repr(str(path)), fix="Check the path.")
     found = listing(root)
     if not found.entries:
@@ -77,10 +77,12 @@ def read(
             got="; ".join(["a folder without any", *(f"{entry.file}: {entry.why}" for entry in found.closed[:3])]),
             fix="Check the path, and the files' endings.",
         )
-    names = _names({entry.label for entry in found.entries if entry.label is not None}, classes)
     # Pillow and hashlib let go of the interpreter lock: threads are enough, and ask nothing of the user's script.
     with ThreadPoolExecutor(workers or os.cpu_count() or 1) as pool:
         images, skipped = _identify(root, found.entries, pool, progress)
+        images, absent = _told(images, found.contents)
+        labels = {one.label for one in found.entries if one.label is not None}
+        names = _names(labels | {label for image in images for label in image.labels}, classes)
         skipped += found.closed
         skipped += [Skipped(file, "lies beside train, val and test, in none of them") for file in found.beside]
         place = caches.location(cache)
@@ -100,7 +102,8 @@ def read(
         skipped=tuple(sorted(skipped, key=lambda entry: entry.file)),
         duplicates=tuple(Duplicate(image.id, image.files) for image in images if len(image.files) > 1),
         conflicts=tuple(Conflict(image.id, image.files, image.labels) for image in images if len(image.labels) > 1),
-        unknown=found.unknown,
+        unknown=found.unknown + absent,
+        sources=found.sources,
         decoded=decoded.count,
     )
     made = {name: _part(name, images, array, names) for name, array in decoded.parts.items()}
@@ -177,6 +180,16 @@ def _identify(
         labels = sorted({entry.label for entry in group if entry.label is not None})
         images.append(_Image(id_, part, tuple(entry.file for entry in files), tuple(labels)))
     return sorted(images, key=lambda image: image.files[0]), skipped
+
+
+def _told(images: Sequence[_Image], contents: Sequence[Content]) -> tuple[list[_Image], tuple[str, ...]]:
+    """Images with the labels that are told by their content, and the names of those that are not there."""
+    labels: dict[str, set[str]] = {}
+    for one in contents:
+        labels.setdefault(one.id, set()).update(() if one.label is None else (one.label,))
+    there = {image.id for image in images}
+    more = [replace(image, labels=tuple(sorted({*image.labels, *labels.get(image.id, ())}))) for image in images]
+    return more, tuple(one.file for one in contents if one.id not in there)
 
 
 @dataclass(frozen=True)

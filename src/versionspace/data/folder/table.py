@@ -1,0 +1,90 @@
+"""Tables of labels, as people, spreadsheets and our own exports write them."""
+
+import csv
+import unicodedata
+from dataclasses import dataclass
+from pathlib import Path
+
+from versionspace.data.checksums import is_sha256
+from versionspace.errors import InputError
+
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+"""Before a cell that begins so, an export puts an apostrophe, since a spreadsheet would take it for a formula."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """An image and its class."""
+
+    files: tuple[str, ...]
+    """What its file may be called, as it stands first; empty where an export names only the content."""
+    label: str | None
+    """None: it has no class."""
+    image: str = ""
+    """The SHA-256 of the content that was labelled, where the table says it in a column id."""
+    lost: bool = False
+    """An export marks the file as missing, and nothing says which content was labelled."""
+
+    @property
+    def name(self) -> str:
+        """For sentences about the row."""
+        return self.files[0] if self.files else self.image
+
+
+def read_rows(path: Path) -> list[Row]:
+    """The rows of a CSV file with the columns file and label, or class; an empty one is none. Each image comes once.
+
+    Exports of campaigns are such tables: they have a column id, and may have rows whose image is missing.
+    """
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            rows = list(csv.DictReader(file, strict=True))
+            columns = rows[0].keys() if rows else ()
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise InputError(
+            str(path), expected="a CSV file in UTF-8", got=str(error), fix="Save the table anew as CSV, UTF-8."
+        ) from error
+    except OSError as error:
+        raise InputError(
+            str(path),
+            expected="a table that may be read",
+            got=error.strerror or str(error),
+            fix="Ask whoever owns it for the right to read it, or move it out of the folder.",
+        ) from error
+    column = "label" if "label" in columns else "class"
+    if rows and not {"file", column} <= set(columns):
+        raise InputError(
+            str(path),
+            expected="a first line that names the columns file and label",
+            got=", ".join(str(column) for column in columns),
+            fix="Write as the first line: file,label",
+        )
+    found: dict[str, Row] = {}
+    for number, row in enumerate(rows, start=2):
+        cells = {name: (row.get(name) or "").strip() for name in ("file", column, "id", "missing")}
+        label = unicodedata.normalize("NFC", _unmarked(cells[column])) or None
+        image = cells["id"] if is_sha256(cells["id"]) else ""
+        files = tuple(dict.fromkeys((cells["file"], _unmarked(cells["file"])))) if cells["file"] else ()
+        one = Row(files, label, image, lost=cells["missing"] == "yes" and not image)
+        if not one.name:
+            raise InputError(
+                f"{path}, row {number}", expected="the name of a file", got="nothing", fix="Complete or delete the row."
+            )
+        before = found.setdefault(image or one.name, one)
+        if before.label != one.label:
+            raise InputError(
+                f"{path}, row {number}",
+                expected=f"one label for {one.name}",
+                got=f"{before.label or 'none'} and {one.label or 'none'}",
+                fix="Delete the wrong row.",
+            )
+    return list(found.values())
+
+
+def _unmarked(cell: str) -> str:
+    """A cell without the apostrophe that an export put before it.
+
+    >>> _unmarked("'=1+1"), _unmarked("'tis")
+    ('=1+1', "'tis")
+    """
+    return cell[1:] if cell.startswith("'") and cell[1:].startswith(_FORMULA) else cell
