@@ -219,7 +219,7 @@ def test_a_grid_labels_all_but_the_clicked(guest, shared):
     name = guest.page.locator("#grid-question strong").inner_text()
     cells = guest.page.locator(".cell img").evaluate_all("all => all.map(i => i.src.split('/').pop())")
     assert len(cells) == 9
-    guest.page.wait_for_function("() => [...document.querySelectorAll('.cell img')].every(i => i.naturalWidth)")
+    guest.page.wait_for_selector('#grid-confirm[aria-disabled="false"]')
     guest.page.keyboard.press("ArrowRight")
     guest.page.keyboard.press(" ")
     assert guest.page.locator('.cell[aria-pressed="true"]').count() == 1
