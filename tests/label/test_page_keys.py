@@ -270,6 +270,26 @@ def test_typing_a_name_stores_that_class_and_nothing_else(table, name):
     assert person.desk.state.labels[first].name is None, "undo takes it back"
 
 
+ALIKE = ("caterpillar", "bobcat", "Cat", "cat", "catfish", "two cats", "dog", "eel", "fox", "hen", "ibex", "jay")
+
+
+@pytest.mark.parametrize(("keys", "meant"), [
+    ("cat", "cat"), ("Cat", "Cat"), ("CAT", "Cat"), ("cate", "caterpillar"), ("ca", "caterpillar"), ("bob", "bobcat"),
+    (("c", "ArrowDown", "a", "t"), "cat"), (("c", "a", "t", "ArrowDown"), "Cat"),
+    (("c", "a", "t", "ArrowDown", "ArrowDown", "ArrowDown"), "catfish"),
+    (("c", "a", "t", "ArrowDown", "ArrowDown", "ArrowDown", "ArrowDown"), "bobcat"),
+])  # fmt: skip
+def test_a_whole_name_comes_before_longer_ones_that_are_listed_first(table, keys, meant):
+    person = table(ALIKE)
+    page, first = person.page, person.image()
+    for key in keys:
+        page.keyboard.press(f"Shift+{key}" if key.isupper() else key)
+    assert page.locator(".class.marked .name").all_inner_texts() == [meant]
+    page.keyboard.press("Enter")
+    page.wait_for_function("id => !document.querySelector('#frame img').src.endsWith(id)", arg=first)
+    assert stored(person) == [meant]
+
+
 def test_commands_come_after_a_full_stop_where_letters_type_names(table):
     person = table(MANY)
     page = person.page
