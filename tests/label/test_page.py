@@ -280,6 +280,25 @@ def test_the_server_is_killed_twice_and_the_page_goes_on(person, served):
     assert answers(served) == {image: served.truth[image] for image in shown}, "a closed tab's are sent by the next"
 
 
+def test_answers_that_wait_in_the_browser_are_sent_after_the_folders_were_moved(person, served, folder, tmp_path):
+    person.open()
+    shown = person.label(2)
+    person.settled()
+    time.sleep(1)  # the next images are fetched ahead
+    served.kill()
+    shown += person.label(3)
+    person.page.close()
+    place = tmp_path / "elsewhere"
+    place.mkdir()
+    photos = folder.photos.rename(place / "photos")
+    with Server(served.folder.rename(place / "photos.versionspace"), str(photos)) as moved:
+        moved.truth = served.truth
+        person.page, person.server = person.page.context.new_page(), moved
+        person.open()
+        person.settled()
+        assert answers(moved) == {image: served.truth[image] for image in shown}
+
+
 def test_an_image_that_was_cut_off_comes_later_and_has_no_label_before_it_is_seen(guest, shared):
     page = guest.open("&as=an_image_that_was_cut").page
     page.route("**/image/*", lambda route: route.abort())

@@ -1,7 +1,5 @@
 """The campaign behind the page: serves images, stores answers, takes in rounds. One lock, one writer of the ledger."""
 
-import hashlib
-import os
 import threading
 import time
 from collections import Counter
@@ -16,6 +14,7 @@ from versionspace.errors import InputError
 from versionspace.label import pacing
 from versionspace.label.asking import TRAINED, Asked, Next, Progress, last_resort, upcoming
 from versionspace.label.history import UNDONE, History
+from versionspace.label.identity import identity
 from versionspace.label.leases import Leases
 from versionspace.label.pacing import Pace
 from versionspace.label.records import REASONS, Answer, Guesses, Outcome, Refused, Served, Task, When
@@ -44,7 +43,7 @@ class Desk:
         for image in self.state.places:
             self.spread.seen(image)
         self.guesses = restored(campaign.folder, self.pool)
-        self.key = hashlib.sha256(os.fsencode(campaign.folder.path.resolve())).hexdigest()[:16]
+        self.key = identity(campaign.folder.path).campaign
         self.round_seconds: float | None = None
         self._spent = self.state.spent()
         self._names = Counter(self.state.given(TRAINED).values())
