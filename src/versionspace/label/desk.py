@@ -17,7 +17,7 @@ from versionspace.label.history import UNDONE, History
 from versionspace.label.identity import identity
 from versionspace.label.leases import Leases
 from versionspace.label.pacing import Pace
-from versionspace.label.records import REASONS, Answer, Guesses, Outcome, Refused, Served, Task, When
+from versionspace.label.records import REASONS, Answer, Guess, Guesses, Outcome, Refused, Served, Task, When
 from versionspace.label.spread import Spread
 from versionspace.label.taking import fitting, keep, restored
 from versionspace.store.events import Event
@@ -285,7 +285,7 @@ class Desk:
 
     def _given(self, answer: Answer) -> tuple[str | None, dict[str, Any]]:
         shown: dict[str, Any] = {"seconds": round(answer.seconds, 2)}
-        guess = self.guesses.about(answer.image) if self.guesses else None
+        guess = self._seen(answer)
         if guess is not None:
             shown["guess"] = {"class": guess.name, "agreement": guess.agreement, "shown": answer.when}
         if answer.grid:
@@ -295,6 +295,16 @@ class Desk:
         if answer.kind in REASONS:
             return None, shown | {"reason": REASONS[answer.kind]}
         return answer.name or "", shown
+
+    def _seen(self, answer: Answer) -> Guess | None:
+        """The guess that an answer is stored with: what the person saw, else what the newest model says."""
+        if answer.guess is None or answer.when == "hidden":
+            return self.guesses.about(answer.image) if self.guesses else None
+        if answer.guess.name not in self.state.classes:
+            raise InputError(
+                "guess", expected="one of the classes", got=repr(answer.guess.name), fix="Reload the page."
+            )
+        return answer.guess
 
     def _undo(self, answer: Answer) -> tuple[str | None, dict[str, Any]]:
         found = self.history.uids.get(answer.of)

@@ -40,7 +40,7 @@ export class Grid {
     try {
       const side = Number(this.side.value);
       const found = await post("/api/grid", { session: this.session, who: this.who, side, name });
-      this.tasks = found.tasks;
+      this.tasks = found.tasks.map((task) => ({ ...task, known: true })); // the grid says what the model takes them for
       this.name = found.name;
       this.out.clear();
       this.shownAt = performance.now();
