@@ -219,7 +219,7 @@ def test_a_grid_labels_all_but_the_clicked(guest, shared):
     name = guest.page.locator("#grid-question strong").inner_text()
     cells = guest.page.locator(".cell img").evaluate_all("all => all.map(i => i.src.split('/').pop())")
     assert len(cells) == 9
-    guest.page.wait_for_function("() => [...document.querySelectorAll('.cell img')].every(i => i.naturalWidth)")
+    guest.page.wait_for_selector('#grid-confirm[aria-disabled="false"]')
     guest.page.keyboard.press("ArrowRight")
     guest.page.keyboard.press(" ")
     assert guest.page.locator('.cell[aria-pressed="true"]').count() == 1
@@ -278,6 +278,25 @@ def test_the_server_is_killed_twice_and_the_page_goes_on(person, served):
     person.open()
     person.settled()
     assert answers(served) == {image: served.truth[image] for image in shown}, "a closed tab's are sent by the next"
+
+
+def test_answers_that_wait_in_the_browser_are_sent_after_the_folders_were_moved(person, served, folder, tmp_path):
+    person.open()
+    shown = person.label(2)
+    person.settled()
+    time.sleep(1)  # the next images are fetched ahead
+    served.kill()
+    shown += person.label(3)
+    person.page.close()
+    place = tmp_path / "elsewhere"
+    place.mkdir()
+    photos = folder.photos.rename(place / "photos")
+    with Server(served.folder.rename(place / "photos.versionspace"), str(photos)) as moved:
+        moved.truth = served.truth
+        person.page, person.server = person.page.context.new_page(), moved
+        person.open()
+        person.settled()
+        assert answers(moved) == {image: served.truth[image] for image in shown}
 
 
 def test_an_image_that_was_cut_off_comes_later_and_has_no_label_before_it_is_seen(guest, shared):

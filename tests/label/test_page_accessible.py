@@ -119,3 +119,33 @@ def test_everything_is_reached_by_tab_alone(opened):
         person.page.keyboard.press("Tab")
         seen.add(person.page.evaluate("document.activeElement.id || document.activeElement.textContent.trim()"))
     assert {"undo", "zoom", "to-grid", "to-side", "to-keys", "new-class"} <= seen, seen
+
+
+def test_a_trainer_that_stopped_is_announced_once_while_the_seconds_count_down(opened):
+    page = opened(viewport=WIDE).page
+    training = {"stage": "down", "share": 0.0, "round": 1, "trouble": "memory ran out", "retry": 12.0}
+
+    def down(route):
+        response = route.fetch()
+        route.fulfill(response=response, json=response.json() | {"training": training})
+
+    page.evaluate("""() => {
+      window.said = [];
+      const alert = document.querySelector('#trouble');
+      const heard = new MutationObserver(() => window.said.push(alert.textContent));
+      heard.observe(alert, { childList: true, characterData: true, attributes: true, subtree: true });
+    }""")
+    page.route("**/api/status*", down)
+    for left, shown in ((12.0, "in 12 s"), (10.5, "in 11 s"), (7.4, "in 8 s"), (1.4, "in 2 s"), (0.6, ""), (0.1, "")):
+        training["retry"] = left
+        with page.expect_response("**/api/status*"):
+            page.evaluate("() => document.dispatchEvent(new Event('visibilitychange'))")
+        page.wait_for_function(
+            "text => document.querySelector('footer').innerText.includes('The trainer stopped') &&"
+            " (document.querySelector('footer').innerText.match(/in [0-9]+ s/)?.[0] ?? '') === text", arg=shown,
+        )  # fmt: skip
+    heard = "The trainer stopped: memory ran out. It is started again by itself. Labelling goes on."
+    assert page.evaluate("() => window.said") == [heard]
+    assert page.locator("#retry").get_attribute("aria-hidden") == "true"
+    assert page.locator("[role=alert] #retry, [aria-live] #retry").count() == 0
+    assert violations(page) == []

@@ -13,6 +13,7 @@ from versionspace.label.records import Guesses
 
 pytestmark = pytest.mark.slow
 
+READY = '#grid-confirm[aria-disabled="false"]'
 LOADED = "() => [...document.querySelectorAll('.cell img')].every(i => i.complete && i.naturalWidth)"
 MANY = ("ant", "bee", "cat", "dog", "eel", "fox", "hen", "ibex", "jay", "kite", "umbrella", "xylophone", "goose",
         "zebra", "newt", "panda")  # fmt: skip
@@ -56,11 +57,12 @@ def fetched_ahead(page):
 
 
 def grid(person):
-    """Opens it; all its images are on the screen."""
+    """Opens it; all its images have been on the screen for a moment."""
     page = person.page
     page.locator("#to-grid").click()
     page.wait_for_selector("#grid:not([hidden]) .cell")
-    page.wait_for_function(LOADED)
+    page.wait_for_selector(READY)
+    assert page.evaluate(LOADED)
     return page.locator(".cell img").evaluate_all("all => all.map(i => i.src.split('/').pop())")
 
 
@@ -114,6 +116,81 @@ def test_a_held_enter_confirms_no_grid_that_nobody_has_seen(table, place):
     assert stored(person) == ["0"] * 9
 
 
+@pytest.mark.parametrize("place", [".cell", "#grid-confirm"])
+def test_two_quick_enters_confirm_the_one_grid_that_was_looked_at(table, place):
+    person = table(clock=True)
+    page = person.page
+    before = grid(person)
+    page.locator(place).first.focus()
+    page.clock.pause_at(page.evaluate("Date.now()") / 1000 + 5)  # however slow this machine is
+    page.keyboard.press("Enter")
+    page.wait_for_function("id => !document.querySelector('.cell img').src.endsWith(id)", arg=before[0])
+    page.wait_for_function(LOADED)
+    for passed in (180, 180, 180):
+        page.clock.run_for(passed)
+        page.keyboard.press("Enter")
+        assert stored(person) == ["0"] * 9
+        assert page.locator("#grid-confirm").get_attribute("aria-disabled") == "true"
+    assert page.evaluate("() => document.activeElement.matches('.cell')"), "the keyboard is where it was"
+    page.clock.run_for(180)
+    assert page.locator(READY).count() == 1
+    page.keyboard.press("Enter")
+    page.wait_for_function("() => document.querySelectorAll('.cell').length === 9")
+    assert stored(person) == ["0"] * 18, "after a look Enter confirms"
+
+
+def test_a_double_click_on_confirm_confirms_the_one_grid_that_was_looked_at(table):
+    person = table()
+    page = person.page
+    grid(person)
+    page.locator("#grid-confirm").dblclick(delay=60)
+    page.wait_for_timeout(300)
+    assert stored(person) == ["0"] * 9
+    page.locator("#grid-confirm").click()  # waits until it can be pressed
+    assert stored(person) == ["0"] * 18
+
+
+def test_the_look_at_a_grid_begins_with_the_last_of_its_images(table):
+    person = table(clock=True)
+    page, held = person.page, []
+    page.wait_for_load_state("networkidle")
+    page.route("**/image/*", lambda route: route.continue_() if held else held.append(route))
+    page.locator("#to-grid").click()
+    page.wait_for_function("() => [...document.querySelectorAll('.cell img')].filter(i => i.naturalWidth).length === 8")
+    page.clock.pause_at(page.evaluate("Date.now()") / 1000 + 5)
+    assert page.locator("#grid-confirm").get_attribute("aria-disabled") == "true"
+    assert page.locator("#grid-confirm").get_attribute("disabled") is None, "it would lose the focus"
+    page.locator("#grid-confirm").focus()
+    held[0].continue_()
+    page.wait_for_function(LOADED)
+    page.clock.run_for(650)
+    page.keyboard.press("Enter")
+    assert stored(person) == []
+    page.clock.run_for(100)
+    assert page.evaluate("() => document.activeElement.matches('#grid-confirm[aria-disabled=\"false\"]')")
+    page.keyboard.press("Enter")
+    page.wait_for_function("() => document.querySelector('#toast').textContent.startsWith('9 ×')")
+    assert stored(person) == ["0"] * 9
+
+
+def test_a_grid_of_another_class_is_asked_for_and_enter_no_longer_confirms_the_old_one(table):
+    person = table(MANY)
+    page, held = person.page, []
+    grid(person)
+    page.route("**/api/grid", lambda route: route.continue_() if held else held.append(route))
+    page.keyboard.type("bee")
+    page.keyboard.press("Enter")
+    page.keyboard.press("Enter")
+    page.wait_for_timeout(150)
+    assert stored(person) == []
+    held[0].continue_()
+    page.wait_for_function("() => document.querySelector('#toast').textContent.includes('none that may')")
+    page.wait_for_selector(READY)
+    page.keyboard.press("Enter")
+    page.wait_for_function("() => document.querySelector('#toast').textContent.startsWith('9 ×')")
+    assert stored(person) == ["ant"] * 9, "there is no other: the old one is still there"
+
+
 def test_a_held_enter_on_a_class_answers_one_image(table):
     person = table()
     page = person.page
@@ -141,7 +218,7 @@ def test_a_grid_is_confirmed_only_when_all_of_it_is_on_the_screen(table):
     assert "An image is still on the way" in page.locator("#toast").inner_text()
     for route in held:
         route.continue_()
-    page.wait_for_function(LOADED)
+    page.wait_for_selector(READY)
     page.keyboard.press("Enter")
     page.wait_for_function("() => document.querySelector('#toast').textContent.startsWith('8 ×')")
     assert stored(person) == ["0"] * 8
@@ -163,6 +240,7 @@ def test_an_image_that_the_grid_cannot_show_comes_one_by_one_and_has_no_label_be
     page.locator("#to-grid").click()
     page.wait_for_selector('.cell[aria-pressed="true"]')
     page.wait_for_function("() => [...document.querySelectorAll('.cell img')].filter(i => i.naturalWidth).length === 8")
+    page.wait_for_selector(READY)
     page.locator('.cell[aria-pressed="true"]').click()
     assert "cannot be shown" in page.locator("#toast").inner_text()
     page.keyboard.press("Enter")
@@ -190,6 +268,26 @@ def test_typing_a_name_stores_that_class_and_nothing_else(table, name):
     page.wait_for_function("id => document.querySelector('#frame img').src.endsWith(id)", arg=first)
     person.settled()
     assert person.desk.state.labels[first].name is None, "undo takes it back"
+
+
+ALIKE = ("caterpillar", "bobcat", "Cat", "cat", "catfish", "two cats", "dog", "eel", "fox", "hen", "ibex", "jay")
+
+
+@pytest.mark.parametrize(("keys", "meant"), [
+    ("cat", "cat"), ("Cat", "Cat"), ("CAT", "Cat"), ("cate", "caterpillar"), ("ca", "caterpillar"), ("bob", "bobcat"),
+    (("c", "ArrowDown", "a", "t"), "cat"), (("c", "a", "t", "ArrowDown"), "Cat"),
+    (("c", "a", "t", "ArrowDown", "ArrowDown", "ArrowDown"), "catfish"),
+    (("c", "a", "t", "ArrowDown", "ArrowDown", "ArrowDown", "ArrowDown"), "bobcat"),
+])  # fmt: skip
+def test_a_whole_name_comes_before_longer_ones_that_are_listed_first(table, keys, meant):
+    person = table(ALIKE)
+    page, first = person.page, person.image()
+    for key in keys:
+        page.keyboard.press(f"Shift+{key}" if key.isupper() else key)
+    assert page.locator(".class.marked .name").all_inner_texts() == [meant]
+    page.keyboard.press("Enter")
+    page.wait_for_function("id => !document.querySelector('#frame img').src.endsWith(id)", arg=first)
+    assert stored(person) == [meant]
 
 
 def test_commands_come_after_a_full_stop_where_letters_type_names(table):

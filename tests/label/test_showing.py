@@ -7,7 +7,7 @@ from hashlib import sha256
 
 import numpy as np
 import pytest
-from PIL import Image
+from PIL import Image, ImageOps
 from PIL.PngImagePlugin import PngInfo
 
 from versionspace.data import load
@@ -40,6 +40,36 @@ def test_exif_orientation_is_applied_and_left_out():
     assert found.size == (20, 40)
     assert found.getpixel((10, 5)) == (0, 0, 255)
     assert not found.getexif()
+
+
+def turned(orientation):
+    """Four colours, 40 × 20, the orientation that is to be stored with them, and how they look upright."""
+    image = Image.new("RGB", (40, 20), "red")
+    image.paste("blue", (0, 0, 20, 20))
+    image.paste("green", (0, 0, 20, 10))
+    image.paste("yellow", (20, 0, 40, 10))
+    exif = Image.Exif()
+    exif[0x0112] = orientation
+    upright = image.copy()
+    upright.getexif()[0x0112] = orientation
+    return image, exif, ImageOps.exif_transpose(upright)
+
+
+XMP = """<x:xmpmeta xmlns:x="adobe:ns:meta/"><rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#">
+<rdf:Description xmlns:tiff="http://ns.adobe.com/tiff/1.0/" tiff:Orientation="{}"/></rdf:RDF></x:xmpmeta>"""
+
+
+@pytest.mark.parametrize("orientation", range(1, 9))
+@pytest.mark.parametrize("form", ["TIFF", "PNG", "WEBP", "TIFF by XMP"])
+def test_every_orientation_is_shown_upright_and_in_proportion(form, orientation):
+    image, exif, upright = turned(orientation)
+    if form == "TIFF by XMP":
+        content = saved(image, "TIFF", tiffinfo={700: XMP.format(orientation).encode()})
+    else:
+        content = saved(image, form, exif=exif, **({"lossless": True} if form == "WEBP" else {}))
+    found = shown(encoded(content, LARGEST))
+    assert found.size == upright.size
+    assert np.array_equal(np.asarray(found.convert("RGB")), np.asarray(upright))
 
 
 def test_metadata_that_cannot_be_read_mean_upright():

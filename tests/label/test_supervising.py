@@ -115,3 +115,9 @@ def test_it_goes_on_trying_however_often_it_has_failed(kept):
     keeper = kept(OSError(errno.ENOMEM, os.strerror(errno.ENOMEM)), pause=0.0)
     until(lambda: keeper.starter.count > 1200)
     assert keeper._thread.is_alive()
+
+
+def test_while_it_is_down_the_page_is_told_that_a_start_is_to_come(kept):
+    keeper = kept(OSError(errno.ENOMEM, os.strerror(errno.ENOMEM)), pause=0.0)
+    for _ in range(100):
+        assert until(lambda: (now := keeper.now()).stage == "down" and now).retry > 0

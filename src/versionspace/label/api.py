@@ -60,6 +60,13 @@ class Body(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
+class Seen(Body):
+    """The model's guess as it was on the person's screen: a newer model may say something else by now."""
+
+    name: Known
+    agreement: Annotated[float, Field(ge=0.0, le=1.0)]
+
+
 class Given(Body):
     """One answer."""
 
@@ -70,6 +77,9 @@ class Given(Body):
     of: Annotated[str, Field(max_length=80, pattern=r"^[A-Za-z0-9_-]*$")] = ""
     seconds: Annotated[float, AfterValidator(_within_a_day)] = 0.0
     when: Literal["hidden", "after", "before"] = "hidden"
+    """As it was when the image came on the screen; "hidden" where no guess was seen."""
+    guess: Seen | None = None
+    """What was seen, unless it was "hidden". Tabs of earlier versions leave it out."""
     grid: bool = False
     again: bool = False
 
@@ -265,8 +275,9 @@ def guarded(app: FastAPI, door: Door) -> App:
 
 def _answer(given: Given) -> records.Answer:
     return records.Answer(
-        given.uid, given.kind, given.image, given.name, given.of, given.seconds, given.when, given.grid, given.again
-    )
+        given.uid, given.kind, given.image, given.name, given.of, given.seconds, given.when, given.grid, given.again,
+        guess=records.Guess(given.guess.name, given.guess.agreement) if given.guess else None,
+    )  # fmt: skip
 
 
 def _served(found: records.Served) -> Served:

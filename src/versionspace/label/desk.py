@@ -1,7 +1,5 @@
 """The campaign behind the page: serves images, stores answers, takes in rounds. One lock, one writer of the ledger."""
 
-import hashlib
-import os
 import threading
 import time
 from collections import Counter
@@ -16,9 +14,10 @@ from versionspace.errors import InputError
 from versionspace.label import pacing
 from versionspace.label.asking import TRAINED, Asked, Next, Progress, last_resort, upcoming
 from versionspace.label.history import UNDONE, History
+from versionspace.label.identity import identity
 from versionspace.label.leases import Leases
 from versionspace.label.pacing import Pace
-from versionspace.label.records import REASONS, Answer, Guesses, Outcome, Refused, Served, Task, When
+from versionspace.label.records import REASONS, Answer, Guess, Guesses, Outcome, Refused, Served, Task, When
 from versionspace.label.spread import Spread
 from versionspace.label.taking import fitting, keep, restored
 from versionspace.store.events import Event
@@ -44,7 +43,7 @@ class Desk:
         for image in self.state.places:
             self.spread.seen(image)
         self.guesses = restored(campaign.folder, self.pool)
-        self.key = hashlib.sha256(os.fsencode(campaign.folder.path.resolve())).hexdigest()[:16]
+        self.key = identity(campaign.folder.path).campaign
         self.round_seconds: float | None = None
         self._spent = self.state.spent()
         self._names = Counter(self.state.given(TRAINED).values())
@@ -286,7 +285,7 @@ class Desk:
 
     def _given(self, answer: Answer) -> tuple[str | None, dict[str, Any]]:
         shown: dict[str, Any] = {"seconds": round(answer.seconds, 2)}
-        guess = self.guesses.about(answer.image) if self.guesses else None
+        guess = self._seen(answer)
         if guess is not None:
             shown["guess"] = {"class": guess.name, "agreement": guess.agreement, "shown": answer.when}
         if answer.grid:
@@ -296,6 +295,16 @@ class Desk:
         if answer.kind in REASONS:
             return None, shown | {"reason": REASONS[answer.kind]}
         return answer.name or "", shown
+
+    def _seen(self, answer: Answer) -> Guess | None:
+        """The guess that an answer is stored with: what the person saw, else what the newest model says."""
+        if answer.guess is None or answer.when == "hidden":
+            return self.guesses.about(answer.image) if self.guesses else None
+        if answer.guess.name not in self.state.classes:
+            raise InputError(
+                "guess", expected="one of the classes", got=repr(answer.guess.name), fix="Reload the page."
+            )
+        return answer.guess
 
     def _undo(self, answer: Answer) -> tuple[str | None, dict[str, Any]]:
         found = self.history.uids.get(answer.of)

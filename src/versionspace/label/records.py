@@ -17,6 +17,14 @@ REASONS: dict[str, str] = {"skip": "skipped", "unsure": "unsure", "bad": "bad im
 
 
 @dataclass(frozen=True)
+class Guess:
+    """What most members say of an image, and the share of them that do."""
+
+    name: str
+    agreement: float
+
+
+@dataclass(frozen=True)
 class Answer:
     """What a person did, with a name of its own: sent twice it counts once."""
 
@@ -32,6 +40,8 @@ class Answer:
     grid: bool = False
     again: bool = False
     """A second look at an image that has a label."""
+    guess: Guess | None = None
+    """What the person saw before or after this answer. None: nothing, or a tab of an earlier version did not say."""
 
 
 @dataclass(frozen=True)
@@ -49,14 +59,6 @@ class Outcome:
     taken: list[str] = field(default_factory=list)
     """Stored durably, now or earlier."""
     refused: list[Refused] = field(default_factory=list)
-
-
-@dataclass(frozen=True)
-class Guess:
-    """What most members say of an image, and the share of them that do."""
-
-    name: str
-    agreement: float
 
 
 @dataclass(frozen=True)

@@ -1,14 +1,12 @@
 """The server: one socket, one campaign, one trainer; started, and ended without loss however it ends."""
 
-import json
 import os
-import secrets
 import socket
 import threading
 import webbrowser
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import uvicorn
@@ -19,11 +17,10 @@ from versionspace.errors import InputError
 from versionspace.label.api import build, guarded
 from versionspace.label.desk import Desk
 from versionspace.label.guard import Door
+from versionspace.label.identity import identity, keep
 from versionspace.label.showing import Showing
 from versionspace.label.supervising import Supervisor
-from versionspace.store.folder import write
 
-KEY = ".label.json"
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _EVERY = ("0.0.0.0", "::")
 
@@ -47,16 +44,16 @@ def serve(
         stack.callback(campaign.close)
         stack.enter_context(decoding())
         desk = Desk(campaign)
-        token, last = _key(campaign.folder.path)
-        bound = stack.enter_context(_bound(host, last if port is None else port))
+        known = identity(campaign.folder.path)
+        bound = stack.enter_context(_bound(host, known.port if port is None else port))
         number = int(bound.getsockname()[1])
-        _keep(campaign.folder.path, token, number)
-        door = _door(token, number, host)
+        keep(campaign.folder.path, replace(known, port=number))
+        door = _door(known.token, number, host)
         showing = Showing(Path(campaign.config.data.name), campaign.dataset, campaign.pictures.files)
         supervisor = Supervisor(desk).start()
         stack.callback(supervisor.close)
         app = guarded(build(desk, supervisor, showing), door)
-        opened = Opened(f"http://{_shown(host)}:{number}/?token={token}", number, campaign.folder.path)
+        opened = Opened(f"http://{_shown(host)}:{number}/?token={known.token}", number, campaign.folder.path)
         say(opened)
         if browser:
             threading.Timer(0.5, webbrowser.open, [opened.address]).start()
@@ -64,23 +61,6 @@ def serve(
             app, log_level="warning", access_log=False, server_header=False, timeout_graceful_shutdown=3, lifespan="off"
         )
         uvicorn.Server(config).run(sockets=[bound])
-
-
-def _key(folder: Path) -> tuple[str, int]:
-    """Token and port of the last time: a tab that is still open goes on when the server comes back."""
-    try:
-        found = json.loads((folder / KEY).read_text(encoding="utf-8"))
-        return str(found["token"]), int(found["port"])
-    except (OSError, ValueError, KeyError, TypeError):
-        return secrets.token_urlsafe(24), 0
-
-
-def _keep(folder: Path, token: str, port: int) -> None:
-    path = folder / KEY
-    if not path.exists():
-        os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600))
-    write(path, json.dumps({"token": token, "port": port}).encode())
-    path.chmod(0o600)
 
 
 def _bound(host: str, port: int) -> socket.socket:

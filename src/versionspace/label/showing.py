@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -24,6 +25,8 @@ LOSSLESS = 512
 """Images up to this size are sent as PNG: small ones are looked at pixel by pixel."""
 KEPT_BYTES = 64 << 20
 _TRANSPOSED = (5, 6, 7, 8)
+_WIDTH, _LENGTH = 256, 257
+"""Tags of a TIFF."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +115,7 @@ def _sides(content: bytes, largest: int) -> tuple[int, int]:
     image = needed("PIL.Image")
     try:
         with image.open(io.BytesIO(content), formats=("JPEG", "PNG", "WEBP", "TIFF", "BMP")) as opened:
-            width, height = opened.size
+            width, height = _as_stored(opened)
             if width * height > MAX_PIXELS:
                 raise UnreadableError(f"{width}×{height} pixels, more than {MAX_PIXELS:,} are not decoded")
             if orientation(opened) in _TRANSPOSED:
@@ -123,3 +126,13 @@ def _sides(content: bytes, largest: int) -> tuple[int, int]:
         raise UnreadableError(f"damaged: {error}") from error
     scale = min(1.0, largest / max(height, width))
     return max(1, round(height * scale)), max(1, round(width * scale))
+
+
+def _as_stored(opened: Any) -> tuple[int, int]:
+    """Width and height before it is turned upright. Of a TIFF Pillow gives them, by its version, as if it were turned.
+
+    Its tags are read, since with an orientation that stands in the XMP alone the size is not turned.
+    """
+    if opened.format == "TIFF":
+        return int(opened.tag_v2[_WIDTH]), int(opened.tag_v2[_LENGTH])
+    return int(opened.size[0]), int(opened.size[1])

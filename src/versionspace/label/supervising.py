@@ -31,7 +31,7 @@ class Training:
     trouble: str = ""
     """What went wrong last; empty once a round has gone well again."""
     retry: float = 0.0
-    """Seconds until it is started again."""
+    """Seconds until it is started again, more than 0 while that is to come."""
 
 
 class Supervisor:
@@ -60,8 +60,9 @@ class Supervisor:
 
     def now(self) -> Training:
         """What it is doing."""
-        left = max(0.0, self._again - time.monotonic()) if self._now.stage == "down" else 0.0
-        return replace(self._now, retry=round(left, 1))
+        now = self._now
+        left = max(0.1, self._again - time.monotonic()) if now.stage == "down" else 0.0
+        return replace(now, retry=round(left, 1))
 
     def _keep(self) -> None:
         failures = 0

@@ -12,7 +12,10 @@ export class Classes {
     this.names = [];
     this.marked = 0;
     const find = $("find");
-    find.addEventListener("input", () => this.filter());
+    find.addEventListener("input", () => {
+      this.marked = 0;
+      this.filter();
+    });
     find.addEventListener("keydown", (event) => this.typed(event));
     find.addEventListener("blur", () => setTimeout(() => this.filter(), 150));
   }
@@ -72,7 +75,7 @@ export class Classes {
     setTimeout(() => made?.classList.remove("chosen"), 180);
   }
 
-  // A letter begins the search; what begins with the text comes before what contains it.
+  // A letter begins the search.
   open(letter = "") {
     const find = $("find");
     if (!find.offsetParent) return; // after the end it is not there
@@ -81,12 +84,16 @@ export class Classes {
     this.filter();
   }
 
+  // The name itself comes first, then what begins with the text, then what contains it.
   matches() {
-    const text = $("find").value.trim().toLowerCase();
+    const typed = $("find").value.trim();
+    const text = typed.toLowerCase();
     if (!text) return [];
-    const lower = this.names.map((name) => name.toLowerCase());
-    const fits = this.names.filter((_, place) => lower[place].includes(text));
-    return fits.sort((a, b) => b.toLowerCase().startsWith(text) - a.toLowerCase().startsWith(text));
+    const rank = (name) => {
+      const lower = name.toLowerCase();
+      return [name === typed, lower === text, lower.startsWith(text), lower.includes(text)].indexOf(true);
+    };
+    return this.names.filter((name) => rank(name) >= 0).sort((a, b) => rank(a) - rank(b));
   }
 
   filter() {

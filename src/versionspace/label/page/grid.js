@@ -2,12 +2,16 @@
 
 import { $, make, post, say } from "./dom.js";
 
+const LOOK = 700; // milliseconds: longer than from the first to the second press of a double one
+
 export class Grid {
   constructor({ session, who, answered, left, shown, state }) {
     Object.assign(this, { session, who, answered, left, shown, state });
     this.open = false;
     this.tasks = [];
     this.out = new Set();
+    this.shownAt = 0; // when the last image of this grid came
+    this.fetching = 0;
     this.side = $("grid-side");
     this.side.value = localStorage.getItem("versionspace-side") ?? "3";
     this.side.addEventListener("change", () => {
@@ -31,10 +35,12 @@ export class Grid {
   }
 
   async fetch(name = null) {
+    this.fetching += 1;
+    this.settle();
     try {
       const side = Number(this.side.value);
       const found = await post("/api/grid", { session: this.session, who: this.who, side, name });
-      this.tasks = found.tasks;
+      this.tasks = found.tasks.map((task) => ({ ...task, known: true })); // the grid says what the model takes them for
       this.name = found.name;
       this.out.clear();
       this.shownAt = performance.now();
@@ -43,6 +49,9 @@ export class Grid {
     } catch (error) {
       say(error.message.includes("Failed to fetch") ? "The server does not answer." : error.message, { seconds: 5 });
       return false;
+    } finally {
+      this.fetching -= 1;
+      this.settle();
     }
   }
 
@@ -59,11 +68,17 @@ export class Grid {
     const picture = make("img", { alt: "", draggable: false, src: `/image/${encodeURIComponent(task.image)}` });
     const made = make("button", { className: "cell", type: "button" }, picture,
       make("span", { className: "not", textContent: "not this", "aria-hidden": "true" }));
-    picture.addEventListener("load", () => picture.classList.toggle("tiny", picture.naturalWidth < 160));
+    picture.addEventListener("load", () => {
+      picture.classList.toggle("tiny", picture.naturalWidth < 160);
+      if (!this.tasks.includes(task)) return; // of a grid that is gone
+      this.shownAt = performance.now();
+      this.settle();
+    });
     const mark = (out) => {
       if (out) this.out.add(task.image);
       else this.out.delete(task.image);
       made.setAttribute("aria-pressed", String(out));
+      this.settle();
     };
     let broken = false;
     picture.addEventListener("error", () => {
@@ -89,15 +104,38 @@ export class Grid {
     cells[Math.min(cells.length - 1, Math.max(0, place))]?.focus();
   }
 
+  fine() {
+    return this.tasks.filter((task) => !this.out.has(task.image));
+  }
+
+  unseen() {
+    return this.fine().filter((task) => !task.seen()).length;
+  }
+
+  // Milliseconds until all of it has been on the screen for a moment.
+  pause() {
+    return this.shownAt + LOOK - performance.now();
+  }
+
+  // The button says whether the grid can be confirmed. Disabled in earnest it would lose the keyboard's focus.
+  settle() {
+    clearTimeout(this.later);
+    const shown = !this.fetching && this.tasks.length > 0 && !this.unseen();
+    const pause = this.pause();
+    $("grid-confirm").setAttribute("aria-disabled", String(!shown || pause > 0));
+    if (shown && pause > 0) this.later = setTimeout(() => this.settle(), pause);
+  }
+
   async confirm() {
-    if (!this.tasks.length) return; // the next ones are on their way
-    const fine = this.tasks.filter((task) => !this.out.has(task.image));
-    const unseen = fine.filter((task) => !task.seen()).length;
+    if (!this.tasks.length || this.fetching) return; // the next ones are on their way
+    const fine = this.fine();
+    const unseen = this.unseen();
     if (unseen) {
       const which = unseen === 1 ? "An image is" : `${unseen} images are`;
       say(`${which} still on the way: wait, or click what you do not want to wait for.`, { seconds: 4 });
       return;
     }
+    if (this.pause() > 0) return; // the second of two quick presses: it was meant for the grid before
     const seconds = (performance.now() - this.shownAt) / 1000 / Math.max(1, this.tasks.length);
     for (const task of fine) this.answered(task, this.name, seconds);
     this.left(this.tasks.filter((task) => this.out.has(task.image)));

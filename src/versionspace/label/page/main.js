@@ -59,8 +59,9 @@ function answer(kind, chosen = null) {
   remember({ uid: sent.uid, image: task.image, name: chosen, reason: chosen === null ? word : "", task,
     earlier: task.was !== undefined || Boolean(task.again) });
   if (chosen) classes.flash(chosen);
-  const said = when.value === "after" && task.guess
+  const said = task.when === "after"
     ? `You: ${word}. The model: ${task.guess.name} (${percent(task.guess.agreement)} of its members).` : "";
+  if (said) task.known = true; // whoever takes this answer back has seen it
   stage.advance();
   if (said) say(said, { seconds: 4 });
   else $("live").textContent = `${word}. Next image.`;
@@ -68,9 +69,16 @@ function answer(kind, chosen = null) {
 
 function send(task, kind, chosen, seconds, more = {}) {
   const taken = Math.min(seconds, DAY); // a tab that was left open
-  const one = { uid: name(), kind, image: task.image, name: chosen, seconds: taken, when: when.value, ...more };
+  const one = { uid: name(), kind, image: task.image, name: chosen, seconds: taken, ...saw(task), ...more };
   outbox.add(one);
   return one;
+}
+
+// What the person saw of a guess. Since the image came there may be another model, and another setting.
+function saw({ guess, known, when: then = "hidden" }) {
+  const shown = known ? "before" : then;
+  if (!guess || shown === "hidden") return { when: "hidden" };
+  return { when: shown, guess: { name: guess.name, agreement: guess.agreement } };
 }
 
 function remember(entry) {
@@ -267,8 +275,8 @@ async function start() {
   grid = new Grid({
     session: mine, who, state: () => state, shown: (chosen) => classes.mark(chosen),
     answered: (task, chosen, seconds) => {
-      const sent = send(task, "class", chosen, seconds, { when: "before", grid: true });
-      remember({ uid: sent.uid, image: task.image, name: chosen, reason: "", task: null, earlier: false });
+      const sent = send(task, "class", chosen, seconds, { grid: true });
+      remember({ uid: sent.uid, image: task.image, name: chosen, reason: "", task, earlier: false });
     },
     left: (tasks, leaving) => {
       for (const task of [...tasks].reverse()) stage.ahead.unshift(stage.fetched({ ...task, mine: true }));

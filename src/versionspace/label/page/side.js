@@ -22,12 +22,7 @@ export function drawStatus(found, { trouble }) {
   light.querySelector(".why").textContent = found.light.sentence;
   $("model").textContent = model(found);
 
-  const down = found.training.stage === "down" && found.training.trouble;
-  const again = found.training.retry > 1 ? ` It is started again in ${Math.ceil(found.training.retry)} s.` : "";
-  const words = [trouble, down ? `The trainer stopped: ${found.training.trouble}.${again} Labelling goes on.` : ""];
-  const said = words.filter(Boolean).join(" ");
-  $("trouble").hidden = !said;
-  if ($("trouble").textContent !== said) $("trouble").textContent = said;
+  drawTrouble(found.training, trouble);
 
   $("troubles").hidden = !found.troubles.length;
   const list = $("troubles").querySelector("ul");
@@ -35,6 +30,17 @@ export function drawStatus(found, { trouble }) {
     list.replaceChildren(...found.troubles.map((text) => make("li", { textContent: text })));
   }
   drawCurves(found.curves);
+}
+
+// A screen reader says an alert anew whenever it changes, so what counts down stands beside it.
+function drawTrouble({ stage, trouble: why, retry }, trouble) {
+  const down = stage === "down" && Boolean(why);
+  const again = retry > 0 ? " It is started again by itself." : "";
+  const said = [trouble, down ? `The trainer stopped: ${why}.${again} Labelling goes on.` : ""].filter(Boolean).join(" ");
+  $("trouble").hidden = $("trouble").parentElement.hidden = !said;
+  if ($("trouble").textContent !== said) $("trouble").textContent = said;
+  $("retry").hidden = !(down && retry > 1);
+  $("retry").textContent = $("retry").hidden ? "" : `Next start in ${Math.ceil(retry)} s.`;
 }
 
 function model(found) {

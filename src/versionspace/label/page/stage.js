@@ -102,9 +102,11 @@ export class Stage {
       banner.hidden = false;
       banner.textContent = "A second look: this one has a label that may be wrong. Answer as if it were new.";
     }
+    const when = task?.guess ? this.when() : "hidden";
     const guess = $("guess");
-    guess.hidden = !(task?.guess && this.when() === "before");
+    guess.hidden = when !== "before";
     if (!guess.hidden) guess.textContent = `The model says ${task.guess.name} (${percent(task.guess.agreement)} of its members).`;
+    if (task) Object.assign(task, { when, known: task.known || when === "before" });
     this.shownAt = performance.now();
     this.changed();
   }

@@ -1,0 +1,43 @@
+"""What browsers know a campaign by stays the same, wherever its folder lies."""
+
+import hashlib
+import json
+import os
+import shutil
+
+import pytest
+
+from versionspace.label.identity import FILE, Identity, identity, keep
+
+
+def test_it_is_made_once_kept_for_its_owner_and_moves_with_the_folder(tmp_path):
+    here, there = tmp_path / "here", tmp_path / "there"
+    here.mkdir()
+    found = identity(here)
+    assert (here / FILE).stat().st_mode & 0o077 == 0
+    assert identity(here) == found
+    keep(here, Identity(found.token, 4321, found.campaign))
+    shutil.copytree(here, tmp_path / "copy")
+    here.rename(there)
+    assert identity(there) == identity(tmp_path / "copy") == Identity(found.token, 4321, found.campaign)
+    assert (there / FILE).stat().st_mode & 0o077 == 0
+    here.mkdir()
+    assert identity(here).campaign != found.campaign, "another campaign at the same place is another one"
+
+
+def test_a_campaign_of_an_earlier_version_keeps_the_name_that_its_answers_wait_under(tmp_path):
+    here, there = tmp_path / "here", tmp_path / "there"
+    here.mkdir()
+    (here / FILE).write_text(json.dumps({"token": "a-token", "port": 1234}))
+    before = hashlib.sha256(os.fsencode(here.resolve())).hexdigest()[:16]
+    assert identity(here) == Identity("a-token", 1234, before)
+    here.rename(there)
+    assert identity(there) == Identity("a-token", 1234, before)
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"7", b'{"port": 1}', b'{"token": "t", "port": "x"}', b"\xff"])
+def test_a_damaged_file_is_made_anew(tmp_path, content):
+    (tmp_path / FILE).write_bytes(content)
+    found = identity(tmp_path)
+    assert (found.port, len(found.token), len(found.campaign)) == (0, 32, 16)
+    assert identity(tmp_path) == found
