@@ -215,7 +215,7 @@ class Campaign:
         if self.state.ended or wanted != self.budget:
             ruled = self.state.ended not in ("", *ENDS)
             past = {"rules": "past"} if ruled and budget is not None else {}
-            if self.state.ended:
+            if self.state.ended and self.config.oracle.kind != "person":
                 agree(self.config, self.dataset, self._ledger, self._threads, self._accept_different, on=True)
             self.commit([Event("reopened", self.state.round, {"total": wanted, **past})])
 
