@@ -11,6 +11,8 @@ from versionspace.report.paper import GROUPS, PAPER
 
 ENOUGH = 6
 """Seeds from which Wilcoxon's test can go below p = 0.05, and is shown."""
+SPREAD = 3
+"""Seeds from which an interval is shown."""
 BRIEF = (*(method for group in GROUPS for method in group), "gvd-loo", "gvd-batch")
 """The paper's nine methods and our own two."""
 CLAIMED = tuple((one, other) for one in ("pwd", "gvd") for other in ("random", "ge", "vr"))
@@ -231,14 +233,20 @@ def _spread(numbers: Iterable[float | None]) -> str:
 
 
 def _gain(found: list[float], *, short: bool = False) -> str:
-    """The mean, bold where its t interval leaves out 0; and the interval, unless short; nothing for no seeds."""
+    """The mean, bold where its t interval leaves out 0; and the interval, unless short; nothing for no seeds.
+
+    Below `SPREAD` seeds the differences themselves say more than their interval, which is tens of points wide.
+    """
     if not found:
         return ""
     points = [100 * d for d in found]
-    interval = statistics.t_interval(points)
+    interval = statistics.t_interval(points) if len(points) >= SPREAD else None
     mark = "**" if interval is not None and interval.low * interval.high > 0 else ""
     mean = f"{mark}{np.mean(points):+.{1 if short else 2}f}{mark}"
-    return mean if short or interval is None else f"{mean} ({interval.low:+.2f} to {interval.high:+.2f})"
+    if short or len(points) == 1:
+        return mean
+    each = ", ".join(f"{point:+.2f}" for point in points)
+    return f"{mean} ({each if interval is None else f'{interval.low:+.2f} to {interval.high:+.2f}'})"
 
 
 def _markdown(head: list[str], rows: list[list[str]]) -> str:
