@@ -188,7 +188,7 @@ def test_changes_are_differences_of_one_method_between_variants():
 
 
 def test_gains_stand_below_the_labels_they_were_measured_with():
-    """A variant that starts later has no gain where it has no round; with two seeds there is no interval, so no bold."""
+    """A variant that starts later has no gain where it has no round; two seeds have no interval, so no bold."""
     early = study_of("heads", random=[0.5, 0.6, 0.7], gvd=[0.6, 0.7, 0.8])["runs"]
     late = study_of("heads", random=[0.5, 0.6], gvd=[0.4, 0.5])["runs"]
     runs = [
