@@ -67,3 +67,18 @@ def test_a_table_that_may_not_be_read(photos, part):
     with closed(table, 0o000), pytest.raises(InputError) as said:
         data.load(photos, size=4)
     assert str(said.value).startswith(f"{table}: expected a table that may be read, got Permission denied. Ask whoever")
+
+
+def test_a_campaign_and_its_images_in_a_folder_that_may_not_be_looked_into(photos):
+    from versionspace.campaign.pictures import opened
+    from versionspace.config import read_text
+    from versionspace.store import StoreError, campaigns
+
+    wanted = read_text(
+        f'[data]\nname = "{photos}"\nclasses = ["cat"]\n[budget]\ntotal = 5\n[oracle]\nkind = "person"\n'
+    )
+    with closed(photos.parent, 0o000):
+        with pytest.raises(InputError, match="expected a folder that may be looked into"):
+            opened(wanted)
+        with pytest.raises(StoreError, match="photos: expected"):
+            campaigns(photos)

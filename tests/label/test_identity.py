@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import shutil
+import stat
 
 import pytest
 
@@ -33,6 +34,25 @@ def test_a_campaign_of_an_earlier_version_keeps_the_name_that_its_answers_wait_u
     assert identity(here) == Identity("a-token", 1234, before)
     here.rename(there)
     assert identity(there) == Identity("a-token", 1234, before)
+
+
+def test_nobody_else_may_read_it_while_it_is_written(tmp_path, monkeypatch):
+    seen = []
+    real = os.fsync
+
+    def fsync(descriptor):
+        seen.append(os.fstat(descriptor).st_mode)
+        real(descriptor)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    before = os.umask(0o022)
+    try:
+        identity(tmp_path)
+    finally:
+        os.umask(before)
+    written = [mode for mode in seen if stat.S_ISREG(mode)]
+    assert written
+    assert not any(mode & 0o077 for mode in written)
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b"7", b'{"port": 1}', b'{"token": "t", "port": "x"}', b"\xff"])

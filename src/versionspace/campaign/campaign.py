@@ -18,6 +18,7 @@ from versionspace.campaign.placing import keep, moved, place, untouched
 from versionspace.campaign.rounds import ENDS, UNLABELLED, Rounds, Step, proposed, quiet
 from versionspace.config import Config, read_text
 from versionspace.data import DATASETS, Dataset
+from versionspace.data.folder.listing import is_folder
 from versionspace.data.naming import shown
 from versionspace.errors import InputError
 from versionspace.oracle import Simulated
@@ -337,7 +338,7 @@ def _dataset(folder: Folder, config: Config, ledger: Ledger) -> Dataset:
     """The images; of a campaign that has begun the folder may lie elsewhere now."""
     name = config.data.name
     begun = config.oracle.kind != "person" and "split" in ledger.kinds()
-    if begun and name not in DATASETS and not Path(name).expanduser().is_dir():
+    if begun and name not in DATASETS and not is_folder(Path(name).expanduser()):
         raise InputError(
             shown(name), expected="the folder of images that the campaign began with", got="no folder there",
             fix=f"Put it back, or say where it is now: `versionspace resume {folder.path} --images FOLDER`.",

@@ -13,6 +13,7 @@ from versionspace import rng
 from versionspace.campaign.missing import named_now, refuse_other, refuse_unmeasured, refused
 from versionspace.config import Config
 from versionspace.data import DATASETS, Dataset, Part, draw, folder, load, split
+from versionspace.data.folder.listing import is_folder
 from versionspace.data.folder.pixels import frame
 from versionspace.data.naming import shown
 from versionspace.errors import InputError
@@ -168,7 +169,7 @@ def opened(config: Config) -> Dataset:
     """The config's dataset."""
     data, options = config.data, _form(config)
     if config.oracle.kind == "person" and data.classes:
-        if data.name not in DATASETS and not Path(data.name).expanduser().is_dir():
+        if data.name not in DATASETS and not is_folder(Path(data.name).expanduser()):
             raise InputError(
                 shown(data.name), expected="the folder of images that is labelled", got="no folder there",
                 fix="Put it back, or say where it is now: `versionspace label PHOTOS --campaign DIR`. Labels are safe.",

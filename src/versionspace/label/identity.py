@@ -37,11 +37,7 @@ def identity(folder: Path) -> Identity:
 
 def keep(folder: Path, known: Identity) -> Identity:
     """Writes it, for its owner alone."""
-    path = folder / FILE
-    if not path.exists():
-        os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600))
-    write(path, json.dumps(asdict(known)).encode())
-    path.chmod(0o600)
+    write(folder / FILE, json.dumps(asdict(known)).encode(), 0o600)
     return known
 
 

@@ -69,8 +69,9 @@ class Folder:
 
 
 def is_campaign(path: Path) -> bool:
-    """Whether this folder holds one campaign."""
-    return (path / CONFIG).is_file()
+    """Whether this folder holds one campaign; where one may not look, that is said."""
+    with explained(path):
+        return (path / CONFIG).is_file()
 
 
 def campaigns(path: Path | str) -> list[Folder]:
@@ -88,14 +89,15 @@ def campaigns(path: Path | str) -> list[Folder]:
     return [Folder(p) for p in sorted(found, key=lambda p: (p.parent.name, len(p.name), p.name))]
 
 
-def write(path: Path, content: bytes) -> str:
-    """Writes a file durably, whole or not at all; gives its SHA-256."""
+def write(path: Path, content: bytes, mode: int = 0o666) -> str:
+    """Writes a file durably, whole or not at all; gives its SHA-256. ``mode``: who may read it, at any moment."""
     refuse_folder(path)
     new = unfinished(path)
     with explained(path.parent):
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
-            with new.open("wb") as file:
+            new.unlink(missing_ok=True)
+            with open(new, "wb", opener=lambda name, flags: os.open(name, flags, mode)) as file:
                 file.write(content)
                 file.flush()
                 os.fsync(file.fileno())
