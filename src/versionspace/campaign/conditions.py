@@ -116,7 +116,7 @@ def same_truth(pictures: Pictures, split: Mapping[str, Any], test: Array | None)
     """
     now = pictures.truth("test")
     same_test = test is None or (now is not None and np.array_equal(test, now))
-    if not same_test or split.get(TRUTH, pictures.digest()) != pictures.digest():
+    if not same_test or (TRUTH in split and split[TRUTH] != pictures.digest()):
         raise StoreError(
             "labels", expected="the labels of its images that the campaign began with", got="others",
             fix="Put files that were moved to another class, or labels.csv, back as they were, or begin anew.",

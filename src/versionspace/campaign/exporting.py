@@ -17,6 +17,7 @@ from versionspace.campaign.missing import listed, named_now
 from versionspace.campaign.pictures import opened, shape_of
 from versionspace.data import DATASETS, Dataset
 from versionspace.data.errors import needed
+from versionspace.data.folder.table import FORMULA
 from versionspace.data.naming import shown
 from versionspace.errors import InputError, VersionspaceError
 from versionspace.store.errors import explained
@@ -27,8 +28,6 @@ from versionspace.types import Array
 
 LABELS = ("csv", "jsonl", "imagefolder")
 YES = "yes"
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
-"""A spreadsheet takes a cell that begins so for a formula."""
 
 
 @dataclass(frozen=True)
@@ -132,7 +131,7 @@ def safe_cell(text: str) -> str:
     >>> safe_cell("=1+1"), safe_cell("cat")
     ("'=1+1", 'cat')
     """
-    return "'" + text if text.startswith(_FORMULA) else text
+    return "'" + text if text.startswith(FORMULA) else text
 
 
 def _table(found: Sequence[Labelled]) -> str:

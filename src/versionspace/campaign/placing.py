@@ -44,13 +44,13 @@ def moved(config: Config, images: Path) -> Config:
         raise InputError(
             "images", expected=f"none for a campaign on {config.data.name}", got=shown(images), fix="Leave it out."
         )
-    now = _absolute(images)
+    now = absolute(images)
     return config if _same(config.data.name, now) else _renamed(config, str(now))
 
 
 def located(config: Config) -> Config:
     """A config whose folder of images is found from wherever one stands."""
-    return config if config.data.name in DATASETS else _renamed(config, str(_absolute(Path(config.data.name))))
+    return config if config.data.name in DATASETS else _renamed(config, str(absolute(Path(config.data.name))))
 
 
 def as_before(config: Config, before: Config) -> Config:
@@ -60,13 +60,14 @@ def as_before(config: Config, before: Config) -> Config:
     return _renamed(config, before.data.name) if same else config
 
 
-def _absolute(path: Path) -> Path:
+def absolute(path: Path) -> Path:
+    """Where it lies, from wherever one stands, and never a bare name that could be a dataset's."""
     return Path(os.path.abspath(path.expanduser()))  # noqa: PTH100 — a link stays the link that was typed
 
 
 def _same(before: str, now: Path) -> bool:
     then = Path(before).expanduser()
-    return _absolute(then) == now or (now.exists() and then.exists() and now.samefile(then))
+    return absolute(then) == now or (now.exists() and then.exists() and now.samefile(then))
 
 
 def _renamed(config: Config, name: str) -> Config:

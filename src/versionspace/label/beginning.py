@@ -1,6 +1,5 @@
 """From a folder of images and the names of classes to a campaign: the settings that suit a person."""
 
-import os
 from collections.abc import Sequence
 from functools import partial
 from importlib import import_module
@@ -9,6 +8,7 @@ from pathlib import Path
 
 from versionspace.campaign.campaign import Campaign
 from versionspace.campaign.pictures import cut, of_a_person
+from versionspace.campaign.placing import absolute
 from versionspace.config import Config, read_text
 from versionspace.config.reading import validated
 from versionspace.data import Dataset
@@ -34,8 +34,8 @@ def campaign_folder(photos: Path, given: Path | None) -> Path:
     >>> campaign_folder(Path("/photos/cats"), None).as_posix()
     '/photos/cats.versionspace'
     """
-    root = Path(os.path.abspath(photos))  # noqa: PTH100 — a link stays the link that was typed
-    chosen = Path(os.path.abspath(given)) if given else root.with_name(f"{root.name}.versionspace")  # noqa: PTH100
+    root = absolute(photos)
+    chosen = absolute(given) if given else root.with_name(f"{root.name}.versionspace")
     if chosen.resolve() == root.resolve() or chosen.resolve().is_relative_to(root.resolve()):
         raise InputError(
             "--campaign", expected="a folder outside the images", got=str(chosen),
@@ -70,7 +70,7 @@ def suited(
         )  # fmt: skip
     audit = min(AUDIT, budget // 6, len(dataset.train) // 5)
     values = {
-        "data": {"name": _place(photos), "classes": list(classes), "balanced": False}
+        "data": {"name": str(absolute(photos)), "classes": list(classes), "balanced": False}
         | ({"size": SIZES[net]} if net in SIZES else {}),
         "ensemble": {"net": net, "members": MEMBERS},
         "training": {"epochs": 60} if net == "small" else {},
@@ -214,7 +214,7 @@ def new(
     """The config of a new campaign, and the labels that it starts from."""
     chosen = find(method or METHOD).name
     _storable(classes)
-    dataset = of_a_person(_place(photos), tuple(classes), progress=None)
+    dataset = of_a_person(str(absolute(photos)), tuple(classes), progress=None)
     links = _leaving(photos, dataset.train.files or ())
     if links:
         raise InputError(
@@ -225,11 +225,6 @@ def new(
     suit = partial(suited, photos, classes, dataset, budget=budget, net=net or default_net(), method=chosen)
     before = len(counted(found, cut(suit(), dataset)))
     return suit(before=before), found
-
-
-def _place(photos: Path) -> str:
-    """Where the folder lies, never a bare name: a folder of the user's may be called like a dataset."""
-    return os.path.abspath(photos.expanduser())  # noqa: PTH100 — a link stays the link that was typed
 
 
 def _storable(classes: Sequence[str]) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from versionspace.data.checksums import is_sha256
 from versionspace.errors import InputError
 
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 """Before a cell that begins so, an export puts an apostrophe, since a spreadsheet would take it for a formula."""
 
 
@@ -87,4 +87,4 @@ def _unmarked(cell: str) -> str:
     >>> _unmarked("'=1+1"), _unmarked("'tis")
     ('=1+1', "'tis")
     """
-    return cell[1:] if cell.startswith("'") and cell[1:].startswith(_FORMULA) else cell
+    return cell[1:] if cell.startswith("'") and cell[1:].startswith(FORMULA) else cell
