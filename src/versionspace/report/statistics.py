@@ -132,7 +132,7 @@ def signed_rank(differences: ArrayLike) -> SignedRank:
 def holm(ps: ArrayLike) -> Floats:
     """Holm's correction for several tests: sorted, the k-th smallest of m times m − k + 1, never falling, at most 1.
 
-    All claims together then err with at most the level's probability, however the tests depend. Holm 1979. Costm log m.
+    All claims together err with at most the level's probability, however the tests depend. Holm 1979. Cost m log m.
 
     >>> holm([0.01, 0.04, 0.03]).tolist()
     [0.03, 0.06, 0.06]
