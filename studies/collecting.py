@@ -10,6 +10,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from versionspace.ensemble.work import processor
 from versionspace.store import Record, Round, campaigns, read
 
 HERE = Path(__file__).parent
@@ -91,17 +92,7 @@ def _compact(found: dict[str, Any]) -> str:
 def machine() -> dict[str, Any]:
     """Where something was measured, and with which versions."""
     versions = {name: metadata.version(name) for name in ("numpy", "torch", "versionspace")}
-    return {"machine": f"{os.cpu_count()} cores, {_processor()}, {platform.system()}, no GPU", "versions": versions}
-
-
-def _processor() -> str:
-    try:
-        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    except OSError:
-        pass
-    return platform.processor() or platform.machine()
+    return {"machine": f"{os.cpu_count()} cores, {processor()}, {platform.system()}, no GPU", "versions": versions}
 
 
 def commit_of(folder: Path, name: str = "HEAD") -> str:

@@ -1,13 +1,17 @@
 """What a campaign began under holds to its end: labels, settings, versions."""
 
+import os
 import re
 import shutil
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 
 from campaign.tiny import class_folders, config, of_folder
 from versionspace.campaign import Campaign, conditions
+from versionspace.errors import InputError
 from versionspace.store import Event, Ledger, StoreError, read, verify
 from versionspace.store.folder import read_arrays, write_arrays
 
@@ -21,7 +25,7 @@ def half(folder, wanted):
 
 
 def older(folder, without):
-    """As if the ledger were of a version that did not write these keys down."""
+    """As if the ledger were of a version that did not write these keys down: of a body, or of what it ran under."""
     with Ledger.view(folder / "ledger.sqlite") as ledger:
         events = ledger.events()
     for file in folder.glob("ledger.sqlite*"):
@@ -29,7 +33,8 @@ def older(folder, without):
     with Ledger.open(folder / "ledger.sqlite") as ledger:
         for e in events:
             body = {k: v for k, v in e.body.items() if k not in without}
-            ledger.append([Event(e.kind, e.round, body, e.who, e.environment, e.uid)])
+            around = {k: v for k, v in e.environment.items() if k not in without}
+            ledger.append([Event(e.kind, e.round, body, e.who, around, e.uid)])
 
 
 @pytest.mark.parametrize("where", ["pool", "test"])
@@ -121,3 +126,54 @@ def test_one_that_has_ended_is_looked_at_under_other_versions_but_not_reopened(t
         assert campaign.run().state.spent() == 15
     assert read(tmp_path / "c").state.newest["versions"]["torch"] == "9.9"
     assert verify(tmp_path / "c") == {tmp_path / "c": []}
+
+
+def test_another_processor_is_refused_unless_accepted(begun, tmp_path):
+    folder = shutil.copytree(begun, tmp_path / "c")
+    before = (folder / "ledger.sqlite").read_bytes()
+
+    def resumed(*more):
+        """With the simplest instructions that torch has, as on an old machine."""
+        line = [sys.executable, "-m", "versionspace.cli", "resume", str(folder), *more]
+        plain = os.environ | {"ATEN_CPU_CAPABILITY": "default"}
+        return subprocess.run(line, env=plain, capture_output=True, text=True, check=False)
+
+    refused = resumed()
+    assert refused.returncode == 1
+    said = " ".join(refused.stderr.split())
+    assert re.search(r"processor: expected .*, on which the campaign began, got .*, (DEFAULT|NO AVX)\.", said), said
+    assert "--accept-different" in said
+    assert (folder / "ledger.sqlite").read_bytes() == before
+    assert resumed("--accept-different").returncode == 0
+    record = read(folder)
+    assert record.state.ended == "budget"
+    assert record.state.environment["arithmetic"] != record.state.newest["arithmetic"]
+    assert verify(folder) == {folder: []}
+
+
+def test_a_ledger_that_does_not_know_its_processor_goes_on(begun, tmp_path, monkeypatch):
+    folder = shutil.copytree(begun, tmp_path / "c")
+    older(folder, ("arithmetic",))
+    monkeypatch.setattr(conditions, "arithmetic", lambda _: "an abacus")
+    with Campaign.open(folder) as campaign:
+        assert campaign.run().state.ended == "budget"
+    assert read(folder).state.newest["arithmetic"] == "an abacus"
+
+
+def test_one_that_has_ended_is_looked_at_where_its_device_is_not(tmp_path, monkeypatch):
+    with Campaign.create(tmp_path / "c", config("budget.total=10")) as campaign:
+        campaign.run()
+    toml = tmp_path / "c" / "campaign.toml"
+    toml.write_text(toml.read_text().replace('device = "auto"', 'device = "cuda:7"'))
+    with Campaign.open(tmp_path / "c") as campaign:
+        assert campaign.propose() is None
+        with pytest.raises(InputError, match="device: expected"):
+            campaign.reopen(15)
+        assert campaign.state.ended == "budget"
+
+
+def test_a_person_goes_on_at_any_machine(tmp_path, monkeypatch):
+    folder = half(tmp_path / "c", config("oracle.kind=person"))
+    monkeypatch.setattr(conditions, "arithmetic", lambda _: "an abacus")
+    with Campaign.open(folder) as campaign:
+        assert campaign.propose() is not None

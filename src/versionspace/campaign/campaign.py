@@ -106,8 +106,8 @@ class Campaign:
     ) -> "Campaign":
         """Goes on with a campaign.
 
-        ``shared``: where methods of a grid keep the first ensemble. ``accept_different`` goes on though other versions
-        of torch or numpy, which may give other bits, are installed than when it began; with a person nobody minds.
+        ``shared``: where methods of a grid keep the first ensemble. ``accept_different`` goes on though torch,
+        numpy or the processor, which may give other bits, are others than when it began; with a person nobody minds.
         ``images``: where the folder of images lies now, if it was moved. ``dataset``: the config's, if at hand.
         """
         found = Folder(Path(folder))

@@ -16,6 +16,7 @@ from versionspace.campaign.pictures import Pictures
 from versionspace.config import Config, settings
 from versionspace.data import DATASETS, Dataset
 from versionspace.ensemble.sizes import sizes
+from versionspace.ensemble.work import arithmetic, pick_device
 from versionspace.store.errors import StoreError
 from versionspace.store.events import Event, encoded
 from versionspace.store.ledger import Ledger
@@ -24,6 +25,9 @@ from versionspace.types import Array
 
 TRUTH = "truth"
 """In the event of a split: a hash of the labels that a campaign with known ones goes by."""
+
+ROUNDING = "arithmetic"
+"""Among what a campaign runs under: what rounds."""
 
 _log = logging.getLogger("versionspace.campaign")
 
@@ -60,7 +64,7 @@ def agree(
         "system": platform.platform(),
     }
     if state.begun is None:
-        ledger.append([Event("begun", 0, body, environment=environment)])
+        ledger.append([Event("begun", 0, body, environment=environment | _rounding(config))])
         return
     if not person:
         _same_settings(state.begun, body)
@@ -84,7 +88,20 @@ def agree(
             "versions", expected="those that the campaign began with", got="; ".join(changed),
             fix="Install those, or go on with --accept-different: the numbers may then differ in their last bits.",
         )  # fmt: skip
-    ledger.append([Event("resumed", environment=environment | other | _moved(state.begun, config))])
+    rounding = _rounding(config)
+    then, now = state.environment.get(ROUNDING), rounding.get(ROUNDING)
+    if then is not None and now is not None and then != now and not accept_different:
+        raise StoreError(
+            "processor", expected=f"{then}, on which the campaign began", got=now,
+            fix="Go on there, or here with --accept-different: it rounds otherwise, and what is trained on other last "
+            "bits asks for other images.",
+        )  # fmt: skip
+    ledger.append([Event("resumed", environment=environment | rounding | other | _moved(state.begun, config))])
+
+
+def _rounding(config: Config) -> dict[str, str]:
+    """With a person nothing is repeated to the bit, and a device that is not there is the trainer's to name."""
+    return {} if config.oracle.kind == "person" else {ROUNDING: arithmetic(pick_device(config.machine.device))}
 
 
 def _differ(name: str, begun: Mapping[str, Any], now: Mapping[str, Any]) -> bool:

@@ -94,7 +94,7 @@ def run(
         jobs: campaigns at a time, each in a process of its own from 2 on; 0: one a core. Changes no result.
         changes: such as ``"budget.total=200"``, to a preset, a file or a `Config`.
         progress: whether to show it, or a function that hears of it.
-        accept_different: go on though torch or numpy are of another version than when a campaign began.
+        accept_different: go on though torch, numpy or the processor are others than when a campaign began.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:

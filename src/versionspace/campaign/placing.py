@@ -20,7 +20,7 @@ _BEFORE = {"begun", "resumed"}
 def place(path: Path, config: Config) -> None:
     """Makes the folder and writes campaign.toml; one that is there must say the same, unless nothing came of it.
 
-    Machine and threads change no result: those that are wanted now are written down.
+    Device and threads may change: those that are wanted now are written down.
     """
     found = Folder(path)
     config = located(config)

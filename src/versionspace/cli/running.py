@@ -17,7 +17,7 @@ Jobs = Annotated[
 ]
 AcceptDifferent = Annotated[
     bool,
-    typer.Option("--accept-different", help="Go on though torch or numpy have changed since the start."),
+    typer.Option("--accept-different", help="Go on though torch, numpy or the processor are others than at the start."),
 ]
 
 

@@ -6,6 +6,7 @@ the number of threads, and small networks do not wait for threads to meet after 
 
 import ctypes
 import os
+import platform
 import re
 import sys
 import threading
@@ -13,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from functools import cache
+from pathlib import Path
 from typing import TypeVar
 
 import torch
@@ -42,6 +44,34 @@ def pick_device(name: str) -> torch.device:
             fix=str(error).split("\n")[0].rstrip(".") + ". A campaign's is machine.device, which may be changed.",
         ) from error
     return device
+
+
+def arithmetic(device: torch.device) -> str:
+    """What rounds: other processors add up in another order, and what is trained on other last bits is another net."""
+    if device.type == "cuda":
+        return str(torch.cuda.get_device_name(device))
+    numbers = "-".join(_cpuinfo()[key] for key in _KINDS if key in _cpuinfo())
+    found = ", ".join(filter(None, [processor(), numbers, torch.backends.cpu.get_cpu_capability()]))
+    return found if device.type == "cpu" else f"{device.type} of {found}"
+
+
+_KINDS = ("cpu family", "model", "CPU implementer", "CPU part")
+"""What tells processors apart that have one name, as those of rented machines do: of x86 and of ARM."""
+
+
+def processor() -> str:
+    """The name that this machine's processor gives itself."""
+    return _cpuinfo().get("model name") or platform.processor() or platform.machine()
+
+
+@cache
+def _cpuinfo() -> dict[str, str]:
+    """What Linux says about the first core; nothing elsewhere."""
+    try:
+        first = Path("/proc/cpuinfo").read_text(encoding="utf-8").strip().split("\n\n")[0]
+    except OSError:
+        return {}
+    return {key.strip(): value.strip() for key, _, value in (line.partition(":") for line in first.splitlines())}
 
 
 def pick_threads(threads: int | None) -> int:
