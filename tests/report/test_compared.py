@@ -109,6 +109,15 @@ def test_runs_without_a_common_count():
     assert not interpolated
 
 
+def test_methods_that_are_one_are_said_to_be(tmp_path):
+    for method in ("gvd", "ge", "random"):
+        own = range(500, 560) if method == "random" else range(60)
+        campaign(tmp_path / method / "0", method, total=40, ids=own, members=2)
+    (group,) = groups(tmp_path)
+    (note,) = compare(group).notes
+    assert note.startswith("GE and GVD asked for the same images in every query (seed 0)")
+
+
 def test_a_damaged_campaign_is_left_out_with_a_sentence(tmp_path):
     campaign(tmp_path / "gvd" / "0", total=20)
     campaign(tmp_path / "ge" / "0", "ge", total=20)

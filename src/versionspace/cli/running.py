@@ -71,12 +71,14 @@ def resume(
 
 
 def _conclude(made: "Run") -> None:
-    from versionspace.cli.summaries import summary
+    from versionspace.cli.summaries import notes, summary
 
     out, err = Console(highlight=False), Console(stderr=True, highlight=False, soft_wrap=True)
     records = made.campaigns()
     if records:
         out.print(summary(records))
+        for note in notes(records):
+            out.print(f"[yellow]note[/] {escape(note)}", soft_wrap=True)
     for folder, why in made.failed.items():
         err.print(f"[bold red]failed[/] {escape(str(folder))}: {escape(why)}")
     if made.stopped:

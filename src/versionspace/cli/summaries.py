@@ -7,6 +7,7 @@ from typing import Any
 
 from rich.table import Table
 
+from versionspace.campaign.alike import said as same_images
 from versionspace.campaign.showing import accuracy_of, duration, percent
 from versionspace.query.methods import METHODS
 from versionspace.store.record import Record, Round
@@ -56,7 +57,7 @@ def notes(records: Sequence[Record]) -> list[str]:
             f"in {len(loose)} of {len(records)} campaigns members give back only {worst:.1%} or so of their labels: no "
             "version space is being sampled. Train longer, or with a larger network."
         )
-    return out
+    return out + same_images(sorted(records, key=order))
 
 
 def spread(values: Sequence[float | None]) -> str:

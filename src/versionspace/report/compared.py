@@ -4,6 +4,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from versionspace.campaign.alike import said
+from versionspace.report.draw.look import label
 from versionspace.report.groups import Group
 from versionspace.report.runs import Run
 from versionspace.types import Floats, Ints
@@ -74,7 +76,7 @@ def compare(group: Group, count: int | None = None) -> Compared:
     methods = tuple(name for name in group.methods if any(run.method == name for run in runs))
     seeds = tuple(sorted({run.seed for run in runs}))
     found = Compared(runs, methods, seeds, labels, interpolated, ())
-    return replace(found, notes=(*notes, *_where(found, count), *_uneven(found)))
+    return replace(found, notes=(*notes, *_where(found, count), *_uneven(found), *_alike(found)))
 
 
 def common(counts: list[Ints]) -> tuple[Ints, bool]:
@@ -135,6 +137,11 @@ def _uneven(found: Compared) -> list[str]:
         f"Not every method has every seed: means and curves are over {'seeds' if len(level.seeds) > 1 else 'seed'} "
         f"{seeds}, which all have. Differences are over every seed that two methods have."
     ]
+
+
+def _alike(found: Compared) -> list[str]:
+    order = {name: place for place, name in enumerate(found.methods)}
+    return said((run.record for run in sorted(found.runs, key=lambda run: order[run.method])), label)
 
 
 def _where(found: Compared, count: int | None) -> list[str]:
