@@ -17,6 +17,7 @@ run small/mnist --seeds 0 --methods gvd-loo,gvd-batch,m-pwd,m-gvd --out "$runs/m
 run small/fashion-mnist --out "$runs/fashion-mnist" "$@"
 run small/svhn --out "$runs/svhn" "$@"
 run small/stl10 --out "$runs/stl10" "$@"
+run small/stl10 --seeds 1 --set ensemble.members=6 --set budget.total=140 --out "$runs/stl10-six" "$@"
 
 # What one change does, on digits: the number of members, the size of a query, the vote.
 for members in 5 10 40; do
