@@ -12,10 +12,10 @@ from studies.rendering import PAGES, rendered
 def main(words: list[str]) -> None:
     """Collects or renders."""
     match words:
-        case ["collect", name, command, code, *folders] if folders:
+        case ["collect" | "add" as how, name, command, code, *folders] if folders:
             named = dict(f.split("=", 1) for f in folders if "=" in f)
             given = {label: Path(f) for label, f in named.items()} or [Path(f) for f in folders]
-            print(collect(name, given, command, commit_of(Path(), code)))
+            print(collect(name, given, command, commit_of(Path(), code), add=how == "add"))
         case ["asked", name, command, code, *folders] if folders:
             print(asked.collect(name, [Path(f) for f in folders], command, commit_of(Path(), code)))
         case ["render"]:
@@ -27,6 +27,7 @@ def main(words: list[str]) -> None:
         case _:
             sys.exit(
                 "usage: python -m studies collect NAME COMMAND COMMIT RUNS… (or LABEL=RUNS…, to compare variants)\n"
+                "       python -m studies add …, the same: to what studies/NAME.json holds\n"
                 "       python -m studies asked NAME COMMAND COMMIT RUNS…\n"
                 "       python -m studies render"
             )

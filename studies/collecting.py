@@ -10,7 +10,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from versionspace.ensemble.work import processor
+from versionspace.campaign.conditions import ROUNDING
+from versionspace.ensemble.work import arithmetic, pick_device, processor
 from versionspace.store import Record, Round, campaigns, read
 
 HERE = Path(__file__).parent
@@ -21,10 +22,17 @@ COLUMNS = (
 """Of a round, on the test set where nothing else is said; shares and seconds."""
 
 
-def collect(name: str, folders: Sequence[Path] | Mapping[str, Path], command: str, commit: str) -> Path:
+WHERE = ("commit", "machine")
+"""Of a campaign in the file: where it was run, if not as its study says at the top."""
+
+
+def collect(
+    name: str, folders: Sequence[Path] | Mapping[str, Path], command: str, commit: str, *, add: bool = False
+) -> Path:
     """Writes ``studies/NAME.json``: every campaign that ended.
 
-    Folders with names are variants of one thing: kept are the methods and seeds that ended in all of them.
+    Folders with names are variants of one thing: kept are the methods and seeds that ended in all of them. ``add``:
+    to what the file holds, which may be of another commit or machine; a campaign that it has already is not taken.
     """
     variants = folders if isinstance(folders, Mapping) else {"": folders}
     ended = [
@@ -37,6 +45,8 @@ def collect(name: str, folders: Sequence[Path] | Mapping[str, Path], command: st
         ended = [(variant, r) for variant, r in ended if (r.method, r.seed) in everywhere]
     if not ended:
         raise SystemExit(f"no campaign has ended yet in {', '.join(str(f) for f in variants.values())}")
+    for _, record in ended:
+        _refuse_elsewhere(record)
     first = ended[0][1].config
     config = first.model_dump(mode="json", exclude={"machine", "grid", "seed"}, exclude_none=True)
     config["query"].pop("method")
@@ -55,8 +65,29 @@ def collect(name: str, folders: Sequence[Path] | Mapping[str, Path], command: st
         ],
     }
     path = HERE / f"{name}.json"
-    path.write_text(_compact(found), encoding="utf-8")
+    path.write_text(_compact(_added(json.loads(path.read_text("utf-8")), found) if add else found), encoding="utf-8")
     return path
+
+
+def _added(held: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
+    """What is held, with the campaigns that it lacks; those say where they were run, where that is elsewhere."""
+    if held["config"] != new["config"]:
+        raise SystemExit(f"{new['name']}.json has another config: {held['config']}, not {new['config']}")
+    here = {key: new[key] for key in WHERE if new[key] != held[key]}
+    there = {_key(run) for run in held["runs"]}
+    runs = held["runs"] + [run | here for run in new["runs"] if _key(run) not in there]
+    return held | {"date": new["date"], "command": new["command"], "runs": sorted(runs, key=_key)}
+
+
+def _key(run: Mapping[str, Any]) -> tuple[str, str, int]:
+    return run.get("variant", ""), run["method"], run["seed"]
+
+
+def _refuse_elsewhere(record: Record) -> None:
+    """What the file says of the machine is what this one says of itself."""
+    then, now = record.state.environment.get(ROUNDING), arithmetic(pick_device("cpu"))
+    if then is not None and then != now:
+        raise SystemExit(f"{record.folder.path} was run on {then}, not here ({now}): collect it there")
 
 
 def _ended(folders: Sequence[Path]) -> list[Record]:
@@ -84,7 +115,7 @@ def _compact(found: dict[str, Any]) -> str:
     runs = []
     for run in found["runs"]:
         rounds = ",\n".join("   " + json.dumps(row) for row in run["rounds"])
-        which = json.dumps({key: run[key] for key in ("variant", "method", "seed") if run[key] != ""})
+        which = json.dumps({key: run[key] for key in ("variant", "method", "seed", *WHERE) if run.get(key, "") != ""})
         runs.append(f'  {which[:-1]}, "rounds": [\n{rounds}]}}')
     return head[:-2] + ',\n "runs": [\n' + ",\n".join(runs) + "\n ]\n}\n"
 

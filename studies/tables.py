@@ -111,8 +111,29 @@ def about(study: Study) -> str:
     versions = ", ".join(f"{name} {number}" for name, number in study["versions"].items())
     return (
         f"Measured {study['date']} at commit {study['commit']} on {study['machine']} ({versions}):\n"
-        f"`{study['command']}`."
+        f"`{study['command']}`.{_elsewhere(study)}"
     )
+
+
+def _elsewhere(study: Study) -> str:
+    """Campaigns of another commit or machine than the rest."""
+    others: dict[str, dict[str, list[int]]] = {}
+    for run in study.get("runs", []):
+        machine = f"on {run['machine']}" if "machine" in run else ""
+        place = " ".join(filter(None, [f"at commit {run['commit']}" if "commit" in run else "", machine]))
+        if place:
+            others.setdefault(place, {}).setdefault(run["method"], []).append(run["seed"])
+    said = []
+    for place, by_method in others.items():
+        by_seeds: dict[tuple[int, ...], list[str]] = {}
+        for method in (m for m in TABLE if m in by_method):
+            by_seeds.setdefault(tuple(sorted(by_method[method])), []).append(TABLE[method].label)
+        which = "; ".join(
+            f"{', '.join(labels)} with seed{'s' * (len(seeds) > 1)} {', '.join(map(str, seeds))}"
+            for seeds, labels in by_seeds.items()
+        )
+        said.append(f"\n{which}: {place}.")
+    return "".join(said)
 
 
 def variants(study: Study) -> str:

@@ -103,6 +103,32 @@ def test_collecting_real_campaigns(made, tmp_path, monkeypatch):
         collecting.collect("none", [tmp_path / "begun"], "", "")
 
 
+def test_campaigns_are_added_to_those_of_another_machine(made, tmp_path, monkeypatch):
+    """The file keeps what it holds, takes what it lacks, and says of each where it was run."""
+    monkeypatch.setattr(collecting, "HERE", tmp_path)
+    monkeypatch.setattr(values, "HERE", tmp_path)
+    three = [made.folder / which for which in ("random/0", "random/1", "gvd/0")]
+    path = collecting.collect("tiny", three, "three", "0123456789")
+    before = json.loads(path.read_text())
+    before["machine"] = "an abacus"
+    before["runs"][0]["rounds"][0][1] = 0.125
+    path.write_text(json.dumps(before))
+    collecting.collect("tiny", [made.folder], "all", "abcdef0123", add=True)
+    after = json.loads(path.read_text())
+    assert after["runs"][:1] + after["runs"][2:] == before["runs"], "as it was, and in the order of methods and seeds"
+    here = {"commit": "abcdef0123", "machine": collecting.machine()["machine"]}
+    assert after["runs"][1] == {"method": "gvd", "seed": 1, **here, "rounds": after["runs"][1]["rounds"]}
+    said = rendering.rendered("<!-- study tiny about -->\n<!-- end -->")
+    assert "at commit 0123456789 on an abacus (" in said
+    assert f"`all`.\nGVD with seed 1: at commit abcdef0123 on {here['machine']}.\n" in said
+    path.write_text(json.dumps(after | {"config": {}}))
+    with pytest.raises(SystemExit, match=r"tiny.json has another config"):
+        collecting.collect("tiny", [made.folder], "all", "abcdef0123", add=True)
+    monkeypatch.setattr(collecting, "arithmetic", lambda _: "another")
+    with pytest.raises(SystemExit, match=r"was run on .*, not here \(another\): collect it there"):
+        collecting.collect("tiny", [made.folder], "all", "abcdef0123")
+
+
 def test_what_was_asked_first(made, tmp_path, monkeypatch):
     """Against the campaign's own events: the labels of the first query, and what its members say of those images."""
     monkeypatch.setattr(asked, "HERE", tmp_path)
