@@ -1,5 +1,6 @@
 """What a campaign began under holds to its end: labels, settings, versions."""
 
+import json
 import os
 import re
 import shutil
@@ -11,6 +12,8 @@ import pytest
 
 from campaign.tiny import class_folders, config, of_folder
 from versionspace.campaign import Campaign, conditions
+from versionspace.campaign.grid import run
+from versionspace.campaign.preparing import prepare
 from versionspace.errors import InputError
 from versionspace.store import Event, Ledger, StoreError, read, verify
 from versionspace.store.folder import read_arrays, write_arrays
@@ -149,6 +152,49 @@ def test_another_processor_is_refused_unless_accepted(begun, tmp_path):
     assert record.state.ended == "budget"
     assert record.state.environment["arithmetic"] != record.state.newest["arithmetic"]
     assert verify(folder) == {folder: []}
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("arithmetic", "an abacus", r"processor: expected .*, on which the grid began, got an abacus"),
+        ("_version", "9.9", r"versions: expected those that the grid began with, got .* torch .* 9.9 now"),
+    ],
+)
+@pytest.mark.parametrize("kind", ["new", "begun"])
+def test_a_grid_grows_where_its_first_ensemble_was_trained(kind, name, value, said, tmp_path, monkeypatch):
+    """Otherwise its other methods would start with weights that no machine would have trained for them."""
+    grid, small = tmp_path / "grid", config("budget.total=15")
+    new = grid / "random" / "0"
+    if kind == "begun":
+        prepare(small, grid, ["random"], [0])
+        monkeypatch.setattr(conditions, name, lambda _: value)
+        Campaign.open(new, shared=grid / "shared" / "0").close()
+        monkeypatch.undo()
+    assert run(small, methods=["gvd"], seeds=[0], out=grid, progress=False).failed == {}
+    before = (new / "ledger.sqlite").read_bytes() if kind == "begun" else None
+    monkeypatch.setattr(conditions, name, lambda _: value)
+    failed = run(small, methods=["gvd", "random"], seeds=[0], out=grid, progress=False).failed
+    assert [*failed] == [new]
+    assert re.search(said, failed[new])
+    if kind == "begun":
+        assert (new / "ledger.sqlite").read_bytes() == before
+    else:
+        assert not read(new).state.begun, "so that it may begin elsewhere"
+    made = run(small, methods=["gvd", "random"], seeds=[0], out=grid, progress=False, accept_different=True)
+    assert made.failed == {}
+    assert {record.ended for record in made.campaigns()} == {"budget"}
+
+
+def test_a_grid_that_does_not_know_where_it_began_grows(tmp_path, monkeypatch):
+    small = config("budget.total=15")
+    run(small, methods=["gvd"], seeds=[0], out=tmp_path, progress=False)
+    note = tmp_path / "shared" / "0" / "ensemble.json"
+    older = json.loads(note.read_text())
+    assert older.pop("bits") == conditions.bits(small)
+    note.write_text(json.dumps(older))
+    monkeypatch.setattr(conditions, "arithmetic", lambda _: "an abacus")
+    assert run(small, methods=["gvd", "random"], seeds=[0], out=tmp_path, progress=False).failed == {}
 
 
 def test_a_ledger_that_does_not_know_its_processor_goes_on(begun, tmp_path, monkeypatch):

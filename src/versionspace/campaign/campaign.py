@@ -12,6 +12,7 @@ from versionspace import rng
 from versionspace.campaign.checking import checked, truth_of_pool
 from versionspace.campaign.coldstart import diverse, simple_features
 from versionspace.campaign.conditions import TRUTH, agree, same_classes, same_truth
+from versionspace.campaign.first import First
 from versionspace.campaign.missing import sentence
 from versionspace.campaign.pictures import Pictures, opened, restored
 from versionspace.campaign.placing import keep, moved, place, untouched
@@ -66,7 +67,7 @@ class Campaign:
 
     def __init__(
         self, folder: Folder, config: Config, ledger: Ledger, lock: Lock, dataset: Dataset, stored: Pictures | None,
-        shared: Path | None, threads: int | None, report: Callable[[Step], None], accept_different: bool,
+        first: First | None, threads: int | None, report: Callable[[Step], None], accept_different: bool,
     ) -> None:  # fmt: skip
         self.folder, self.config, self.dataset = folder, config, dataset
         self._ledger, self._lock = ledger, lock
@@ -76,7 +77,7 @@ class Campaign:
         self.state.gone = self.pictures.gone
         if self.state.gone:
             _log.warning("%s", sentence(self.state.gone, self.pictures.files, self.pictures.whole.total))
-        self.rounds = Rounds(config, self.pictures, folder, shared=shared, threads=threads, report=report)
+        self.rounds = Rounds(config, self.pictures, folder, first=first, threads=threads, report=report)
         self._features: np.ndarray[Any, Any] | None = None
 
     @classmethod
@@ -126,10 +127,12 @@ class Campaign:
                 before, config = config, config if images is None else moved(config, images)
                 dataset = _dataset(found, config, ledger) if dataset is None else dataset
                 stored = _stored(found, config, dataset, ledger)
-                agree(config, dataset, ledger, threads, accept_different)
+                first = None if shared is None else First(shared)
+                grid = None if first is None else first.bits()
+                agree(config, dataset, ledger, threads, accept_different, grid=grid)
                 if config is not before:
                     keep(found, config)
-                return cls(found, config, ledger, lock, dataset, stored, shared, threads, report, accept_different)
+                return cls(found, config, ledger, lock, dataset, stored, first, threads, report, accept_different)
             except BaseException:
                 ledger.close()
                 raise

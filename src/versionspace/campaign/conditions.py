@@ -34,12 +34,13 @@ _log = logging.getLogger("versionspace.campaign")
 
 def agree(
     config: Config, dataset: Dataset, ledger: Ledger, threads: int | None, accept_different: bool, *,
-    on: bool = False,
+    on: bool = False, grid: Mapping[str, Any] | None = None,
 ) -> None:  # fmt: skip
     """Writes down what could move a bit before anything is trained; on resume, refuses what would.
 
     With a person nothing is to be repeated to the bit: what is other than before is written down again. One that has
-    ended is looked at under any versions, unless it is to go ``on``.
+    ended is looked at under any versions, unless it is to go ``on``. ``grid``: what the first ensemble was trained
+    under, with which a new campaign of a grid is to start.
     """
     state, person = replay(ledger.events()), config.oracle.kind == "person"
     height, width, channels = dataset.train.images.shape[1:]
@@ -56,7 +57,7 @@ def agree(
         "dataset": {"name": config.data.name, "sha256": hashlib.sha256(encoded(checks).encode()).hexdigest()},
     }
     environment: dict[str, Any] = {
-        "versions": {name: _version(name) for name in ("versionspace", "torch", "numpy")},
+        "versions": _versions(),
         "python": platform.python_version(),
         "threads": threads or len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else threads,
         "device": config.machine.device,
@@ -64,44 +65,67 @@ def agree(
         "system": platform.platform(),
     }
     if state.begun is None:
-        ledger.append([Event("begun", 0, body, environment=environment | _rounding(config))])
+        now = bits(config)
+        if grid is not None and not accept_different:
+            _same_bits(grid, now, "grid")
+        ledger.append([Event("begun", 0, body, environment=environment | now)])
         return
     if not person:
         _same_settings(state.begun, body)
-    before = (state.newest if person else state.environment)["versions"]
-    versions = [(name, before.get(name, "none"), now) for name, now in environment["versions"].items()]
-    changed = [f"{name} {then} before, {now} now" for name, then, now in versions if then != now]
+    changed = _others(state.newest if person else state.environment, environment)
     if state.ended and not on and not (person and changed):
         return
     other = {name: body[name] for name in ("sizes", "training", "dataset", "net") if _differ(name, state.begun, body)}
     for name in (n for n in other if n in ("dataset", "net") or not (person or (accept_different and n == "sizes"))):
-        bits = "go on with --accept-different: the numbers may then differ in their last bits."
+        rather = "go on with --accept-different: the numbers may then differ in their last bits."
         raise StoreError(
             f"{config.data.name}: {name}", expected=f"{state.begun[name]}, as when the campaign began",
             got=str(body[name]),
-            fix=f"Go back to the version that began it, or {bits if name == 'sizes' else 'begin anew.'}",
+            fix=f"Go back to the version that began it, or {rather if name == 'sizes' else 'begin anew.'}",
         )  # fmt: skip
     if changed and person:
         _log.warning("%s. Labels are as they were; models may differ in their last bits.", "; ".join(changed))
-    elif changed and not accept_different:
+    now = bits(config)
+    if not (person or accept_different):
+        _same_bits(state.environment, now, "campaign")
+        if grid is not None and not state.metrics:
+            _same_bits(grid, now, "grid")
+    ledger.append([Event("resumed", environment=environment | now | other | _moved(state.begun, config))])
+
+
+def bits(config: Config) -> dict[str, Any]:
+    """What could move a bit and is no setting: versions, and what rounds.
+
+    With a person nothing is repeated to the bit, and a device that is not there is the trainer's to name.
+    """
+    if config.oracle.kind == "person":
+        return {"versions": _versions()}
+    return {"versions": _versions(), ROUNDING: arithmetic(pick_device(config.machine.device))}
+
+
+def _others(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    before = then["versions"]
+    return [
+        f"{name} {before.get(name, 'none')} before, {here} now"
+        for name, here in now["versions"].items()
+        if before.get(name, "none") != here
+    ]
+
+
+def _same_bits(then: Mapping[str, Any], now: Mapping[str, Any], what: str) -> None:
+    """Ledgers and grids of older versions do not know what rounded."""
+    if changed := _others(then, now):
         raise StoreError(
-            "versions", expected="those that the campaign began with", got="; ".join(changed),
+            "versions", expected=f"those that the {what} began with", got="; ".join(changed),
             fix="Install those, or go on with --accept-different: the numbers may then differ in their last bits.",
         )  # fmt: skip
-    rounding = _rounding(config)
-    then, now = state.environment.get(ROUNDING), rounding.get(ROUNDING)
-    if then is not None and now is not None and then != now and not accept_different:
+    before, here = then.get(ROUNDING), now.get(ROUNDING)
+    if before is not None and here is not None and before != here:
         raise StoreError(
-            "processor", expected=f"{then}, on which the campaign began", got=now,
+            "processor", expected=f"{before}, on which the {what} began", got=here,
             fix="Go on there, or here with --accept-different: it rounds otherwise, and what is trained on other last "
             "bits asks for other images.",
         )  # fmt: skip
-    ledger.append([Event("resumed", environment=environment | rounding | other | _moved(state.begun, config))])
-
-
-def _rounding(config: Config) -> dict[str, str]:
-    """With a person nothing is repeated to the bit, and a device that is not there is the trainer's to name."""
-    return {} if config.oracle.kind == "person" else {ROUNDING: arithmetic(pick_device(config.machine.device))}
 
 
 def _differ(name: str, begun: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
@@ -157,6 +181,10 @@ def _same_settings(begun: Mapping[str, Any], body: Mapping[str, Any]) -> None:
             "campaign.toml", expected="the settings that the campaign began with", got="; ".join(changed),
             fix="Put them back, or begin anew in another folder; Campaign.reopen changes the budget.",
         )  # fmt: skip
+
+
+def _versions() -> dict[str, str]:
+    return {name: _version(name) for name in ("versionspace", "torch", "numpy")}
 
 
 def _version(package: str) -> str:

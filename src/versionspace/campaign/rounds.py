@@ -4,8 +4,6 @@ A round is a function of the config, the images and the events before it. It wri
 events that say what it found; committing them is the caller's. Killed before that, it is done again, to the same bits.
 """
 
-import json
-import os
 import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,17 +17,16 @@ import numpy as np
 from versionspace import rng
 from versionspace.campaign import stopping
 from versionspace.campaign.choosing import Candidates, Learner, choose
+from versionspace.campaign.first import First
 from versionspace.campaign.learning import learner, loaded, training_of
 from versionspace.campaign.measuring import audited, kappa, measured
 from versionspace.campaign.pictures import Pictures
-from versionspace.config import Config, same_start
-from versionspace.data import DATASETS
+from versionspace.config import Config
 from versionspace.ensemble.normalise import Normalisation
 from versionspace.ensemble.predict import Opinions
 from versionspace.errors import InputError
-from versionspace.store.events import Event, encoded
-from versionspace.store.folder import Folder, read_arrays, write, write_arrays, write_folder
-from versionspace.store.lock import Lock
+from versionspace.store.events import Event
+from versionspace.store.folder import Folder, read_arrays, write_arrays, write_folder
 from versionspace.store.record import as_ids
 from versionspace.store.replay import ImageId, State
 from versionspace.types import Array, ArrayLike
@@ -67,12 +64,12 @@ class Rounds:
         pictures: Pictures,
         folder: Folder,
         *,
-        shared: Path | None = None,
+        first: First | None = None,
         threads: int | None = None,
         report: Callable[[Step], None] = quiet,
         seen: Callable[[Mapping[str, Opinions]], None] | None = None,
     ) -> None:
-        self.config, self.pictures, self.folder, self.shared = config, pictures, folder, shared
+        self.config, self.pictures, self.folder, self.first = config, pictures, folder, first
         self.threads, self.report, self.seen = threads, report, seen
         self._normalisation: Normalisation | None = None
         self.rule = stopping.parse(config.stop.when)
@@ -120,20 +117,8 @@ class Rounds:
                 shutil.rmtree(path)
 
     def _saver(self, learner: Learner, state: State) -> Callable[[Path], None]:
-        """The first ensemble of a grid is on disk already: its files are linked, where the disk can."""
-        if self.shared is None or state.metrics:
-            return learner.save
-        source = self.shared / "ensemble"
-
-        def link(to: Path) -> None:
-            to.mkdir()
-            for file in source.iterdir():
-                try:
-                    os.link(file, to / file.name)
-                except OSError:
-                    shutil.copyfile(file, to / file.name)
-
-        return link
+        """The first ensemble of a grid is on disk already."""
+        return learner.save if self.first is None or state.metrics else self.first.link
 
     def _sets(self) -> list[str]:
         wanted = ["test", "validation", "reference", "audit", *(["pool"] if self.config.measure.pool else [])]
@@ -141,26 +126,11 @@ class Rounds:
 
     def _learner(self, state: State, given: dict[ImageId, str], round_: int, seconds: dict[str, float]) -> Learner:
         """Fits the members; those of the first round may have been fitted for another method of the grid."""
-        if self.shared is None or state.metrics:
+        if self.first is None or state.metrics:
             with _timed(seconds, "fit"):
                 return self._fitted(state, given, round_)
-        start = encoded({"config": same_start(self.config), "labels": [[str(i), name] for i, name in given.items()]})
-        path, note = self.shared / "ensemble", self.shared / "ensemble.json"
-        self.shared.mkdir(parents=True, exist_ok=True)
-        with Lock(self.shared).take(wait=True):
-            if not note.exists():
-                with _timed(seconds, "fit"):
-                    fitted = self._fitted(state, given, round_)
-                write_folder(path, fitted.save)
-                write(note, json.dumps({"start": start, "seconds": seconds["fit"]}).encode())
-            found = json.loads(note.read_text(encoding="utf-8"))
-        if _start(found["start"]) != _start(start):
-            raise InputError(
-                str(self.shared), expected="the first ensemble of a grid with this config", got="that of another",
-                fix="Choose another folder with --out, or remove this one.",
-            )  # fmt: skip
-        seconds["fit"] = float(found["seconds"])
-        return loaded(self.config, path, self.threads)
+        seconds["fit"] = self.first.trained(self.config, given, lambda: self._fitted(state, given, round_))
+        return loaded(self.config, self.first.ensemble, self.threads)
 
     def _fitted(self, state: State, given: dict[ImageId, str], round_: int) -> Learner:
         truth = self.pictures.truth("validation")
@@ -282,13 +252,6 @@ def proposed(round_: int, part: int, purpose: str, ids: Array, utilities: Array)
     """The event of a proposal."""
     body = {"part": part, "purpose": purpose, "ids": list(as_ids(ids)), "utilities": np.asarray(utilities).tolist()}
     return Event("proposed", round_, body)
-
-
-def _start(text: str) -> dict[str, Any]:
-    """What a first ensemble depends on; not where a folder of images lies, whose ids are of their content."""
-    found: dict[str, Any] = json.loads(text)
-    data = found["config"]["data"]
-    return found if data["name"] in DATASETS else found | {"config": found["config"] | {"data": data | {"name": ""}}}
 
 
 @contextmanager
