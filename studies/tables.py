@@ -87,7 +87,7 @@ def claims(studies: list[Study], column: str) -> str:
         count = "–".join(str(n) for n in dict.fromkeys((seeds[0], seeds[-1])))
         cells = [_gain(gain) for gain in each]
         rows.append([study["name"], str(study["config"]["budget"]["total"]), count, *cells])
-        published = PAPER.get(study["name"])
+        published = PAPER.get(study["config"]["preset"].removeprefix("small/"))
         if published:
             means = published.accuracy if column == "accuracy" else published.diameter
             cells = [f"{means[one][0] - means[other][0]:+.2f}" for one, other in CLAIMED]

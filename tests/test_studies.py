@@ -181,7 +181,8 @@ def study_of(name, **accuracy):
         for method, found in accuracy.items()
         for seed, value in enumerate(found)
     ]
-    return {"name": name, "columns": ["labels", "accuracy", "pwd"], "config": {"budget": {"total": 10}}, "runs": runs}
+    config = {"preset": f"small/{name}", "budget": {"total": 10}}
+    return {"name": name, "columns": ["labels", "accuracy", "pwd"], "config": config, "runs": runs}
 
 
 def test_claims_are_paired_by_seed_beside_the_papers_own():
