@@ -31,6 +31,16 @@ class ExplainedError(VersionspaceError):
         self.got = got
         self.fix = fix
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Errors cross to other processes, where pools of workers hang on one that cannot be made again."""
+        return _again, (type(self), self.name, self.expected, self.got, self.fix), self.__dict__
+
+
+def _again(kind: type[ExplainedError], name: str, expected: str, got: str, fix: str) -> ExplainedError:
+    error = kind.__new__(kind)
+    ExplainedError.__init__(error, name, expected=expected, got=got, fix=fix)
+    return error
+
 
 class InputError(ExplainedError, ValueError):
     """An argument that cannot be used.
