@@ -1,5 +1,7 @@
 """One contract that every method of the table must keep."""
 
+import uuid
+
 import numpy as np
 import pytest
 
@@ -167,3 +169,36 @@ def test_identical_members_have_nothing_to_tell_apart():
     for name in ("ge", "vr", "vote-entropy"):
         assert vs.utilities(name, pool=pool).tolist() == [0.0] * N
     np.testing.assert_allclose(vs.utilities("bald", pool=pool), 0.0, atol=1e-12)
+
+
+LARGE = 2**63
+IDS = {
+    "large and small": [-1, LARGE + 1, LARGE + 2049],
+    "unsigned": [5, LARGE + 1, LARGE + 3],
+    "larger than any of NumPy's": [1, 2, 2**200],
+    "text that ends in nothing": ["a\0", "b", "c"],
+    "NumPy's own numbers": [np.int64(3), np.uint8(4), 5],
+    "names of another type": [uuid.UUID(int=1), uuid.UUID(int=2), uuid.UUID(int=3)],
+}
+
+
+@pytest.mark.parametrize("ids", IDS.values(), ids=IDS.keys())
+def test_ids_come_back_as_they_were_given(ids):
+    """A label that is stored under a rounded id belongs to another image, or to none."""
+    votes = [[0, 0, 1], [0, 1, 0], [0, 1, 1]]
+    assert sorted(vs.query("ge", 3, pool=votes, ids=ids, seed=0).tolist()) == sorted(ids)
+    stream = vs.Stream("ge", 3, seed=0)
+    for i, one in enumerate(ids):
+        stream.add([[row[i]] for row in votes], ids=[one])
+    assert sorted(stream.result().tolist()) == sorted(ids)
+    assert {type(one) for one in stream.result().tolist()} == {type(one) for one in np.array(ids, object).tolist()} - {
+        np.int64, np.uint8,
+    }  # fmt: skip
+
+
+def test_chunks_have_ids_of_one_kind():
+    stream = vs.Stream("ge", 2, seed=0)
+    stream.add([[0], [1]], ids=[5])
+    with pytest.raises(vs.errors.InputError, match="ids: expected int, as in the chunks before, got str"):
+        stream.add([[0], [1]], ids=["b"])
+    assert stream.images == 1

@@ -10,6 +10,7 @@ import numpy as np
 from versionspace import rng
 from versionspace.errors import InputError
 from versionspace.query.chosen import Chosen
+from versionspace.query.ids import read_ids
 from versionspace.query.methods import METHODS, TABLE, Method
 from versionspace.query.order import top
 from versionspace.query.problem import Problem, read_features, read_perturbations
@@ -34,7 +35,7 @@ class Arguments:
 
 def find(name: str) -> Method:
     """The method of this name, or the nearest name in a sentence."""
-    if name in TABLE:
+    if isinstance(name, str) and name in TABLE:
         return TABLE[name]
     near = difflib.get_close_matches(str(name).lower().replace("_", "-"), METHODS, n=1, cutoff=0.5)
     raise InputError(
@@ -201,32 +202,6 @@ def read_k(k: object, images: int) -> int:
             fix="Ask for fewer images." if value > images else "Ask for at least one image.",
         )
     return value
-
-
-def read_ids(given: ArrayLike) -> Array:
-    """The caller's own names of the images, one for each, all different."""
-    ids = beliefs.as_array(given, "ids")
-    if ids.ndim != 1 or len(ids) == 0:
-        raise InputError(
-            "ids", expected="one id for each image", got=beliefs.described(ids), fix="Pass a list of ids, shape (N,)."
-        )
-    try:
-        values, counts = np.unique(ids, return_counts=True)
-    except TypeError:
-        raise InputError(
-            "ids",
-            expected="ids of one kind: all text, or all numbers",
-            got=" and ".join(sorted({type(one).__name__ for one in ids.tolist()})),
-            fix="Give every image an id of the same kind; none may be missing.",
-        ) from None
-    if counts.max() > 1:
-        raise InputError(
-            "ids",
-            expected="ids that are all different",
-            got=f"{values.tolist()[counts.argmax()]!r} {counts.max()} times",
-            fix="Remove duplicates first: a label must belong to one image.",
-        )
-    return ids
 
 
 def choose(method: Method, problem: Problem, k: int) -> Chosen:

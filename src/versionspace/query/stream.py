@@ -8,6 +8,7 @@ from versionspace import rng
 from versionspace.errors import InputError
 from versionspace.query import entry
 from versionspace.query.entry import Arguments
+from versionspace.query.ids import joined_ids, read_ids
 from versionspace.query.order import best
 from versionspace.query.problem import Problem, read_perturbations
 from versionspace.space.diameter import Diameter, read_vote
@@ -79,7 +80,7 @@ class Stream:
                 got="some chunks with and some without",
                 fix="Pass ids each time.",
             )
-        names = None if ids is None else entry.read_ids(ids)
+        names = None if ids is None else read_ids(ids)
         if names is not None and len(names) != problem.images:
             raise InputError(
                 "ids",
@@ -98,7 +99,7 @@ class Stream:
         self._positions, self._utilities = positions[kept], utilities[kept]
 
     def _named(self, names: Array, kept: Ints) -> Array:
-        return entry.read_ids((names if self._ids is None else np.concatenate([self._ids, names]))[kept])
+        return read_ids((names if self._ids is None else joined_ids(self._ids, names))[kept])
 
     def _read(self, chunk: ArrayLike) -> Problem:
         if self._method.perturbations:
