@@ -45,3 +45,13 @@ def test_any_whole_number_is_a_seed():
     for wrong in (-1, 1.5, "7", True):
         with pytest.raises(InputError, match="^seed: "):
             rng.root(wrong)
+
+
+def test_hashes_of_ids_look_at_all_of_their_text():
+    """Of digests the first 64 bits do, as always; other names may begin alike, or not be hexadecimal at all."""
+    digest = "0123456789abcdef" + "0" * 48
+    np.testing.assert_array_equal(
+        rng.id_hashes(5, np.array([digest])), rng.hashes(5, np.array([0x0123456789ABCDEF], np.uint64))
+    )
+    names = np.array([f"{i:020d}" for i in range(50)] + ["u", "é", "photo 1.jpg"])
+    assert len(set(rng.id_hashes(5, names).tolist())) == 53

@@ -9,6 +9,7 @@ whether the pool is looked at whole or in chunks.
 
 import hashlib
 import operator
+import re
 import secrets
 
 import numpy as np
@@ -16,6 +17,7 @@ import numpy as np
 from versionspace.errors import InputError
 from versionspace.types import Array, Floats, Words
 
+_SHA256 = re.compile("[0-9a-f]{64}")
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -61,9 +63,15 @@ def hashes(key: int, positions: Array) -> Words:
 
 
 def id_hashes(key: int, ids: Array) -> Words:
-    """Hash of (key, id) for ids that are whole numbers or hexadecimal digests."""
-    numbers = ids if ids.dtype.kind in "iu" else np.array([int(text[:16], 16) for text in ids.tolist()], np.uint64)
+    """Hash of (key, id) for ids that are whole numbers or text; of a SHA-256 digest, its first 64 bits do."""
+    numbers = ids if ids.dtype.kind in "iu" else np.array([_number(text) for text in ids.tolist()], np.uint64)
     return hashes(key, numbers)
+
+
+def _number(text: str) -> int:
+    if _SHA256.fullmatch(text):
+        return int(text[:16], 16)
+    return int.from_bytes(hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=8).digest(), "little")
 
 
 def uniforms(key: int, positions: Array) -> Floats:

@@ -165,9 +165,13 @@ class TestWithoutLabels:
         assert len(split(dataset(self.bare), seed=0).pool) == 30
 
     def test_balance_needs_labels(self):
-        for each in (self.bare, self.some):
+        for each, wanted in ((self.bare, {"initial": 4}), (self.bare, {"pool": 20}), (self.some, {"pool": 20})):
             with pytest.raises(InputError, match="Pass balanced=False"):
-                split(dataset(each), initial=4, seed=0)
+                split(dataset(each), **wanted, seed=0)
+
+    def test_first_labels_are_balanced_where_enough_have_one(self):
+        cut = split(dataset(self.some), initial=4, seed=0)
+        assert sorted(self.some.labels[self.some.rows(cut.initial)]) == [0, 0, 1, 1]
 
     def test_any_will_do_without_balance(self):
         cut = split(dataset(self.bare), validation=5, test=5, initial=4, seed=0, balanced=False)
@@ -197,3 +201,54 @@ class TestWithoutLabels:
         none = Part(np.zeros((30, 1, 1, 1), np.uint8), np.full(30, -1), np.arange(30))
         cut = split(dataset(none, part((4, 4)), report=Report()), validation=5, seed=0, balanced=False)
         assert (len(cut.pool), len(cut.validation), len(cut.test)) == (25, 5, 8)
+
+
+def named(count, ids, labels=None):
+    return Part(np.zeros((count, 1, 1, 1), np.uint8), labels, ids)
+
+
+@pytest.mark.parametrize(
+    "ids",
+    [[False, False, True], np.arange(6) < 3, [0.0, 1.0], [[0, 1]], 3, {0, 1}, None, ["0"]],
+    ids=["mask", "mask of all", "fractions", "two axes", "a number", "a set", "None", "text"],
+)
+def test_what_is_no_list_of_ids_is_refused(ids):
+    with pytest.raises(InputError, match=r"ids: expected a list of ids, such as 0, got .* pass part.ids\[mask\]"):
+        named(6, np.arange(6)).take(ids)
+
+
+def test_ids_as_objects_and_none_at_all():
+    part = named(3, np.array(["u", "v", "w"]))
+    assert part.take(np.array(["w", "u"], object)).ids.tolist() == ["w", "u"]
+    assert len(part.take([])) == 0
+
+
+def test_lists_of_ids_and_labels_do():
+    part = named(3, [4, 5, 6], [0, -1, 1])
+    assert part.take([6, 4]).labels.tolist() == [1, 0]
+    with pytest.raises(InputError, match="labels: expected whole numbers, one for each image, got float64"):
+        named(3, [4, 5, 6], [0.0, 1.0, 2.0])
+    with pytest.raises(InputError, match="ids: expected whole numbers or text, one for each image, got float64"):
+        named(3, [4.0, 5.0, 6.0])
+
+
+def test_ids_that_come_twice_are_refused():
+    """The second image of each would never be looked at, and its label would go to the first."""
+    with pytest.raises(InputError, match="x, test: expected ids that are all different, got 7 2 times"):
+        dataset(part([3]), named(3, np.array([7, 8, 7])))
+
+
+@pytest.mark.parametrize("name", ["{:020d}", "photo {}"])
+def test_any_text_is_an_id_and_the_seed_counts(name):
+    ids = np.array([name.format(i) for i in range(40)])
+    mine = dataset(named(40, ids, np.arange(40) % 2))
+    cuts = [tuple(split(mine, validation=4, seed=seed).validation) for seed in range(4)]
+    assert len(set(cuts)) == 4
+
+
+def test_first_labels_are_of_images_that_have_one():
+    labels = np.where(np.arange(16) % 3 == 0, np.arange(16) % 2, -1)
+    mine = dataset(named(16, np.arange(16), labels), report=Report())
+    for seed in range(5):
+        cut = split(mine, initial=5, seed=seed, balanced=False)
+        assert (mine.train.take(cut.initial).labels >= 0).all()

@@ -56,6 +56,9 @@ class Part:
     """For a folder: the path of each image, relative to the folder, with forward slashes."""
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "ids", np.asarray(self.ids))
+        if self.labels is not None:
+            object.__setattr__(self, "labels", np.asarray(self.labels))
         counts = {len(x) for x in (self.images, self.labels, self.ids, self.files) if x is not None}
         if self.images.dtype != np.uint8 or self.images.ndim != 4 or len(counts) != 1:
             raise InputError(
@@ -64,6 +67,14 @@ class Part:
                 got=f"{self.images.dtype} {self.images.shape} with {sorted(counts)} of the others",
                 fix="Build each of them from the same list of images.",
             )
+        for name, found, kinds in (("ids", self.ids, "iuU"), ("labels", self.labels, "iu")):
+            if found is not None and (found.ndim != 1 or (found.dtype.kind not in kinds and len(found))):
+                raise InputError(
+                    name,
+                    expected="whole numbers" + (" or text" if "U" in kinds else "") + ", one for each image",
+                    got=f"{found.dtype} of shape {found.shape}",
+                    fix="Ids name images, labels number their classes; -1 is an image without a label.",
+                )
 
     def __len__(self) -> int:
         return len(self.images)
@@ -71,8 +82,17 @@ class Part:
     def rows(self, ids: ArrayLike) -> Ints:
         """Where these ids are in this part: an index into images, labels and ids. Cost N log N."""
         wanted = np.asarray(ids)
-        if not len(wanted):
+        if wanted.ndim == 1 and not len(wanted):
             return np.empty(0, np.int64)
+        if wanted.dtype.kind == "O" and wanted.ndim == 1:
+            wanted = np.asarray(wanted.tolist())
+        if wanted.ndim != 1 or (wanted.dtype.kind == "U") != (self.ids.dtype.kind == "U") or wanted.dtype.kind in "bf":
+            raise InputError(
+                "ids",
+                expected=f"a list of ids, such as {self.ids[0].item()!r}" if len(self.ids) else "no ids: there is none",
+                got=f"{wanted.dtype} of shape {wanted.shape}",
+                fix="A mask is no list of ids: pass part.ids[mask].",
+            )
         order = np.argsort(self.ids, kind="stable")
         places = np.searchsorted(self.ids, wanted, sorter=order)
         found: Ints = order[np.minimum(places, len(order) - 1)] if len(order) else np.empty(0, np.int64)
@@ -118,3 +138,14 @@ class Dataset:
     """Source files that differ from the published ones and were accepted knowingly."""
     report: Report | None = None
     """For a folder: what was skipped, found twice or labelled in two ways."""
+
+    def __post_init__(self) -> None:
+        for name, part in (("train", self.train), ("validation", self.validation), ("test", self.test)):
+            values, counts = np.unique(np.empty(0) if part is None else part.ids, return_counts=True)
+            if len(values) and counts.max() > 1:
+                raise InputError(
+                    f"{self.name}, {name}",
+                    expected="ids that are all different",
+                    got=f"{values[counts.argmax()].item()!r} {counts.max()} times",
+                    fix="Give every image an id of its own: a label must belong to one image.",
+                )

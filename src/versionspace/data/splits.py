@@ -65,8 +65,8 @@ def split(
     train, as the pool does. balanced: whatever is a true subset of what it is drawn from has the classes in equal
     numbers, give or take one; all of something is taken as it is. (So the paper's: a balanced 50,000 of MNIST's
     training images, and its 10,000 test images as they are.) Without labels pass ``balanced=False``. Where only some
-    images have labels, validation and test are drawn from those, and of parts of their own are by default all of those.
-    seed: None draws one, which ``Split`` keeps.
+    images have labels, first labels, validation and test are drawn from those; validation and test that are parts of
+    their own are by default all of those. seed: None draws one, which ``Split`` keeps.
 
     >>> from versionspace.data import load
     >>> cut = split(load("digits"), pool=600, validation=100, test=100, initial=10, seed=0)
@@ -95,7 +95,7 @@ def split(
     if validation_ids is None:
         validation_ids = train.take(inside, "validation", labelled=True)
     pool_ids = dataset.train.ids[train.rows]
-    first = _Draw(dataset, dataset.train, root, balanced, train.rows).take(n_initial, "initial", labelled=False)
+    first = _Draw(dataset, dataset.train, root, balanced, train.rows).take(n_initial, "initial", labelled=True)
     return Split(np.sort(pool_ids), np.sort(validation_ids), np.sort(test_ids), np.sort(first), root)
 
 
