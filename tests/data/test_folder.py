@@ -382,3 +382,41 @@ class TestIdentity:
         after = folder.read(tmp_path)
         assert after.train.ids.tolist() == [before]
         assert after.report.decoded == 0
+
+
+@pytest.mark.parametrize("name", ["x.heic", "deep/y.GIF", "z.avif", "raw.CR2"])
+def test_images_in_other_formats_are_named(tmp_path, name):
+    """A phone's photos are often HEIC: whoever has some of each should know which are left out."""
+    save(tmp_path / "a.png")
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    (tmp_path / name).write_bytes(b"something")
+    (tmp_path / "notes.txt").write_text("no image, and nothing to say")
+    ending = name[name.rfind(".") :].lower()
+    (skipped,) = folder.read(tmp_path, size=8).report.skipped
+    assert skipped == Skipped(name, f"{ending} files are not read: convert it to JPEG or PNG")
+    (tmp_path / "a.png").unlink()
+    with pytest.raises(InputError, match=f"{ending} files are not read"):
+        folder.read(tmp_path, size=8)
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"size": 64.0}, "size: expected pixels"),
+        ({"size": True}, "size: expected pixels"),
+        ({"size": (8, "8")}, "size: expected pixels"),
+        ({"channels": True}, "channels: expected 1"),
+        ({"channels": 3.0}, "channels: expected 1"),
+        ({"workers": -1}, "workers: expected 1 or more"),
+        ({"classes": "cat"}, "classes: expected a list of names, got 'cat'"),
+    ],
+)
+def test_options_that_make_no_sense(tmp_path, options, told):
+    save(tmp_path / "a.png")
+    with pytest.raises(InputError, match=told):
+        folder.read(tmp_path, **options)
+
+
+def test_numbers_of_numpy_do_as_sizes(tmp_path):
+    save(tmp_path / "a.png")
+    assert folder.read(tmp_path, size=np.int64(8), channels=np.int64(1)).train.images.shape == (1, 8, 8, 1)

@@ -155,3 +155,11 @@ def test_sheets_with_labels_that_are_no_numbers(tmp_path):
     (tmp_path / "test_lables.json").write_text(json.dumps(["cat"] * 20))
     with pytest.raises(FormatError, match="test_lables.json: expected a JSON list of whole numbers"):
         cifar10_format.read_sheets(paths(tmp_path), 10)
+
+
+def test_idx_sizes_that_no_file_has(tmp_path):
+    """The header is not believed: reading so much would be an error of its own, or take all memory."""
+    path = tmp_path / "huge"
+    path.write_bytes(bytes((0, 0, 8, 3)) + struct.pack(">3I", 2**32 - 1, 2**32 - 1, 2**32 - 1) + b"some")
+    with pytest.raises(FormatError, match="bytes for the sizes .* that it names, got 20"):
+        idx_format.array(path, axes=3)

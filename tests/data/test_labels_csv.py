@@ -54,6 +54,18 @@ def test_quotes_commas_backslashes_and_accents(photos):
     assert found.classes == ('a "big" cat', "café", "dog")
 
 
+def test_a_name_that_begins_with_a_space_is_that_very_file(photos):
+    Image.new("L", (4, 4), 99).save(photos / " a.png")
+    assert labels(photos, 'file,label\n" a.png",dog\n')[0] == {
+        " a.png": "dog", "a.png": None, "b, c.png": None, "sub/d.png": None, "é.png": None,
+    }  # fmt: skip
+
+
+def test_a_table_of_nothing_but_its_first_line_labels_nothing(photos):
+    (photos / "labels.csv").write_text("file,label\n")
+    assert folder.read(photos, size=4).train.labels is None
+
+
 def test_files_that_are_not_there_are_listed(photos):
     _, found = labels(photos, "file,label\na.png,cat\nnone.png,cat\n../../etc/passwd,cat\n")
     assert found.report.unknown == ("none.png", "../../etc/passwd")
@@ -95,6 +107,8 @@ def test_labels_in_each_part(tmp_path):
         ("file,label\na.png,cat\na.png,dog\n", "row 3: expected one label for a.png, got cat and dog"),
         ("file,label\na.png,cat\n./a.png,dog\n", "expected one label for a.png, got cat and dog"),
         ("file,name\na.png,cat\n", "names the columns file and label, got file, name"),
+        ("file,label,label\na.png,cat,dog\n", "file and label, each once, got file, label, label"),
+        ("", "names the columns file and label, got an empty file.* Move the file away"),
         ('file,label\n"a.png,cat\n', "a CSV file in UTF-8"),
     ],
 )

@@ -17,6 +17,11 @@ from versionspace.data.report import Skipped, Source
 from versionspace.errors import InputError
 
 SUFFIXES = frozenset((".jpg", ".jpeg", ".png", ".webp", ".tif", ".tiff", ".bmp"))
+UNREAD = frozenset(
+    (".heic", ".heif", ".avif", ".jxl", ".jp2", ".gif", ".svg", ".psd", ".ico", ".raw", ".dng", ".cr2", ".cr3", ".nef",
+     ".arw", ".orf", ".rw2", ".raf")
+)  # fmt: skip
+"""Endings of images that are not read, which the report says: phones write some of them."""
 PARTS = {"train": "train", "val": "validation", "valid": "validation", "validation": "validation", "test": "test"}
 LABELS = "labels.csv"
 
@@ -49,7 +54,7 @@ class Listing:
     beside: tuple[str, ...]
     """Images that lie beside train, val and test, and so in none of them."""
     closed: tuple[Skipped, ...]
-    """Links that lead nowhere or in a circle, and folders that cannot be opened."""
+    """Links that lead nowhere or in a circle, folders that cannot be opened, images in formats that are not read."""
     sources: tuple[Source, ...]
     contents: tuple[Content, ...]
 
@@ -166,7 +171,11 @@ def _parts(root: Path) -> dict[str, str]:
 
 
 def _is_image(name: str) -> bool:
-    return not name.startswith(".") and name[name.rfind(".") :].lower() in SUFFIXES
+    return not name.startswith(".") and _ending(name) in SUFFIXES
+
+
+def _ending(name: str) -> str:
+    return name[name.rfind(".") :].lower()
 
 
 def _files(root: Path, inside: str, above: tuple[os.stat_result, ...], shut: dict[str, str]) -> Iterator[str]:
@@ -197,6 +206,8 @@ def _files(root: Path, inside: str, above: tuple[os.stat_result, ...], shut: dic
             yield name
         elif child.is_symlink() and not file:
             shut[name] = "a link that leads nowhere"
+        elif _ending(child.name) in UNREAD:
+            shut[name] = f"{_ending(child.name)} files are not read: convert it to JPEG or PNG"
 
 
 def _folder_of(file: str) -> str | None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from versionspace.data.errors import needed
 from versionspace.errors import InputError
-from versionspace.types import Array
+from versionspace.types import Array, is_count
 
 Fit: TypeAlias = Literal["crop", "pad", "stretch"]
 """crop: fill the frame, cut off what hangs over. pad: show all, black bars. stretch: show all, out of proportion."""
@@ -56,18 +56,18 @@ class Frame:
 
 def frame(size: int | tuple[int, int], channels: int, fit: Fit) -> Frame:
     """A frame, checked."""
-    sides = (size, size) if isinstance(size, int) else tuple(size)
-    if len(sides) != 2 or not all(isinstance(side, int) and 1 <= side <= 4096 for side in sides):
+    sides = tuple(size) if isinstance(size, (tuple, list)) else (size, size)
+    if len(sides) != 2 or not all(is_count(side) and side <= 4096 for side in sides):
         raise InputError(
             "size", expected="pixels, 1 to 4096, or (height, width)", got=repr(size), fix="64 is a good start."
         )
-    if channels not in (1, 3):
+    if not is_count(channels) or channels not in (1, 3):
         raise InputError(
             "channels", expected="1 (grey) or 3 (RGB)", got=repr(channels), fix="Transparency is laid over white."
         )
     if fit not in ("crop", "pad", "stretch"):
         raise InputError("fit", expected="crop, pad or stretch", got=repr(fit), fix="crop is the default.")
-    return Frame(sides[0], sides[1], channels, fit)
+    return Frame(int(sides[0]), int(sides[1]), int(channels), fit)
 
 
 @contextmanager

@@ -19,7 +19,7 @@ from versionspace.data.folder.pixels import MAX_BYTES, Fit, Frame, UnreadableErr
 from versionspace.data.records import Dataset, Part
 from versionspace.data.report import Conflict, Duplicate, Report, Skipped
 from versionspace.errors import InputError
-from versionspace.types import Array
+from versionspace.types import Array, is_count
 
 BLOCK_BYTES = 16 << 20
 """Decoded pixels kept in memory before they go to disk: what a killed run loses at most."""
@@ -67,6 +67,10 @@ def read(
     """
     root = Path(path).expanduser()
     to = frame(size, channels, fit)
+    if workers is not None and not is_count(workers):
+        raise InputError("workers", expected="1 or more, or None", got=repr(workers), fix="None takes one a core.")
+    if isinstance(classes, str):
+        raise InputError("classes", expected="a list of names", got=repr(classes), fix=f"Pass [{classes!r}, …].")
     if not is_folder(root):
         raise InputError("path", expected="a folder of images", got=repr(str(path)), fix="Check the path.")
     found = listing(root)

@@ -38,8 +38,8 @@ def read_rows(path: Path) -> list[Row]:
     """
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
-            rows = list(csv.DictReader(file, strict=True))
-            columns = rows[0].keys() if rows else ()
+            reader = csv.DictReader(file, strict=True)
+            rows, columns = list(reader), reader.fieldnames or ()
     except (UnicodeDecodeError, csv.Error) as error:
         raise InputError(
             str(path), expected="a CSV file in UTF-8", got=str(error), fix="Save the table anew as CSV, UTF-8."
@@ -52,19 +52,22 @@ def read_rows(path: Path) -> list[Row]:
             fix="Ask whoever owns it for the right to read it, or move it out of the folder.",
         ) from error
     column = "label" if "label" in columns else "class"
-    if rows and not {"file", column} <= set(columns):
+    twice = any(columns.count(name) > 1 for name in ("file", column, "id"))
+    if twice or not {"file", column} <= set(columns):
         raise InputError(
             str(path),
-            expected="a first line that names the columns file and label",
-            got=", ".join(str(column) for column in columns),
-            fix="Write as the first line: file,label",
+            expected="a first line that names the columns file and label" + ", each once" * twice,
+            got=", ".join(columns) or "an empty file",
+            fix="Write as the first line: file,label. Move the file away if the folders are to name the classes.",
         )
     found: dict[str, Row] = {}
     for number, row in enumerate(rows, start=2):
-        cells = {name: (row.get(name) or "").strip() for name in ("file", column, "id", "missing")}
+        raw = {name: row.get(name) or "" for name in ("file", column, "id", "missing")}
+        cells = {name: cell.strip() for name, cell in raw.items()}
         label = unicodedata.normalize("NFC", _unmarked(cells[column])) or None
         image = cells["id"] if is_sha256(cells["id"]) else ""
-        files = tuple(dict.fromkeys((cells["file"], _unmarked(cells["file"])))) if cells["file"] else ()
+        spelt = (raw["file"], cells["file"], _unmarked(raw["file"]), _unmarked(cells["file"]))
+        files = tuple(dict.fromkeys(spelt)) if cells["file"] else ()
         one = Row(files, label, image, lost=cells["missing"] == "yes" and not image)
         if not one.name:
             raise InputError(

@@ -14,6 +14,8 @@ from versionspace.data.errors import FormatError
 from versionspace.data.formats.whole import AGAIN, Images, Published, joined, read_bytes
 from versionspace.types import Array
 
+_MOST = 1 << 34
+"""Bytes: larger sizes in a header are no dataset's."""
 FILES = ("train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte")
 
 
@@ -44,9 +46,9 @@ def array(path: Path, *, axes: int) -> Array:
         )
     shape = struct.unpack(f">{axes}I", start[4:])
     count = math.prod(shape)
-    content = read_bytes(path, header + count + 1)
+    content = read_bytes(path, min(header + count, _MOST) + 1)
     if len(content) != header + count:
-        more = " or more" if len(content) > header + count else ""
+        more = " or more" if len(content) > min(header + count, _MOST) else ""
         raise FormatError(
             path.name,
             expected=f"{header + count} bytes for the sizes {shape} that it names",
