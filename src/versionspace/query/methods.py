@@ -19,8 +19,20 @@ def _pwd(reference: Beliefs, vote: Vote) -> Diameter:
     return pwd_over(reference)
 
 
+def _m_pwd(reference: Beliefs, vote: Vote) -> Diameter:
+    return pwd_over(reference, power=1)
+
+
+def _m2_pwd(reference: Beliefs, vote: Vote) -> Diameter:
+    return pwd_over(reference, power=2)
+
+
 def _gvd(reference: Beliefs, vote: Vote) -> Diameter:
     return gvd_over(reference, vote)
+
+
+def _m_gvd(reference: Beliefs, vote: Vote) -> Diameter:
+    return gvd_over(reference, vote, power=1)
 
 
 def _gvd_loo(reference: Beliefs, vote: Vote) -> Diameter:
@@ -123,15 +135,15 @@ _TABLE = (
     ),
     Method(
         "m2-pwd", "M²-PWD", "diameter", "−max_y (s_y/M)² PWD(V_x^y)", "Tosh and Dasgupta 2017; " + _LIU,
-        "M·N + M²·T + K·M²", votes.squared_mass_times_diameter, pool="votes", members=2, diameter=_pwd,
+        "M·N + M²·T + K·M²", votes.diameter, pool="votes", members=2, diameter=_m2_pwd,
     ),
     Method(
         "m-pwd", "M-PWD", "diameter", "−max_y (s_y/M) PWD(V_x^y)", _LIU + ", appendix", "M·N + M²·T + K·M²",
-        votes.mass_times_diameter, pool="votes", members=2, diameter=_pwd,
+        votes.diameter, pool="votes", members=2, diameter=_m_pwd,
     ),
     Method(
         "m-gvd", "M-GVD", "diameter", "−max_y (s_y/M) GVD(V_x^y)", _LIU + ", appendix", "M·N + M·T·C + K·T'·R",
-        votes.mass_times_diameter, pool="votes", members=2, diameter=_gvd, takes_vote=True,
+        votes.diameter, pool="votes", members=2, diameter=_m_gvd, takes_vote=True,
     ),
     Method(
         "gvd-loo", "GVD-LOO", "diameter", "−max_y GVD(V_x^y), each member against the vote of the others",

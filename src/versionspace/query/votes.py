@@ -8,7 +8,7 @@ Liu et al. 2020; m2-pwd: Tosh and Dasgupta 2017.
 
 from versionspace.query.problem import Problem
 from versionspace.space import mass
-from versionspace.space.splits import Splits, split
+from versionspace.space.splits import split
 from versionspace.types import Floats
 
 
@@ -27,25 +27,8 @@ def vote_entropy(problem: Problem) -> Floats:
     return mass.vote_entropy_of(split(problem.beliefs()))
 
 
-def worst_case(problem: Problem, splits: Splits, power: int = 0) -> Floats:
-    """−max_y (s/M)^power diam(V̂_x^y) over the classes that some member votes for."""
-    assert problem.diameter is not None
-    values = problem.diameter(splits.masks, splits.sizes)
-    if power:
-        values = values * splits.sizes**power / float(splits.members**power)
-    return 0.0 - splits.worst(values)  # 0 − 0 is 0, not −0
-
-
 def diameter(problem: Problem) -> Floats:
-    """pwd, gvd, gvd-loo: the diameter that is left in the worst case."""
-    return worst_case(problem, split(problem.beliefs()))
-
-
-def mass_times_diameter(problem: Problem) -> Floats:
-    """m-pwd, m-gvd: weighted by the prior mass."""
-    return worst_case(problem, split(problem.beliefs()), power=1)
-
-
-def squared_mass_times_diameter(problem: Problem) -> Floats:
-    """m2-pwd: weighted by the squared prior mass."""
-    return worst_case(problem, split(problem.beliefs()), power=2)
+    """−max_y diam(V̂_x^y) over the classes that some member votes for: the diameter, weighted or not, left at worst."""
+    assert problem.diameter is not None
+    splits = split(problem.beliefs())
+    return 0.0 - splits.worst(problem.diameter(splits.masks, splits.sizes))  # 0 − 0 is 0, not −0

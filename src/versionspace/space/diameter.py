@@ -39,8 +39,8 @@ Diameter: TypeAlias = Callable[[Words, Ints], Floats]
 """From sub-spaces, as masks (K, W) and sizes (K,), to their diameters (K,)."""
 
 
-def pwd_over(reference: Beliefs) -> Diameter:
-    """PWD of any sub-spaces, on a reference set that is looked at once. Cost M²·T, then K·M²."""
+def pwd_over(reference: Beliefs, power: int = 0) -> Diameter:
+    """(s/M)^power · PWD of any sub-spaces, on a reference set that is looked at once. Cost M²·T, then K·M²."""
     counts = disagreement_counts(reference.votes).astype(np.float64)  # below 2^53: BLAS adds them exactly
 
     def pwd(masks_KW: Words, sizes: Ints) -> Floats:
@@ -48,14 +48,13 @@ def pwd_over(reference: Beliefs) -> Diameter:
         for i in range(0, len(masks_KW), _MASKS):
             bits = masks.unpack(masks_KW[i : i + _MASKS], reference.members).astype(np.float64)
             differences[i : i + _MASKS] = np.einsum("km,km->k", bits @ counts, bits)
-        pairs = sizes * np.maximum(sizes - 1, 1)
-        return differences / (pairs * reference.images)
+        return _divided(differences, sizes * np.maximum(sizes - 1, 1), sizes, reference, power)
 
     return pwd
 
 
-def gvd_over(reference: Beliefs, vote: Vote, leave_one_out: bool = False) -> Diameter:
-    """GVD, or GVD-LOO, of any sub-spaces, on a reference set that is looked at once.
+def gvd_over(reference: Beliefs, vote: Vote, leave_one_out: bool = False, power: int = 0) -> Diameter:
+    """(s/M)^power · GVD, or GVD-LOO, of any sub-spaces, on a reference set that is looked at once.
 
     Cost M·T·C, then about K·T'·R, with T' the reference images on which members differ and R the classes that can
     win a vote there.
@@ -71,9 +70,15 @@ def gvd_over(reference: Beliefs, vote: Vote, leave_one_out: bool = False) -> Dia
             lists = masks.lists(masks_KW[some], reference.members)
             for contest in groups:
                 mistakes[some] += kernels.mistakes(contest, lists, leave_one_out)
-        return mistakes / (sizes * reference.images)
+        return _divided(mistakes, sizes, sizes, reference, power)
 
     return gvd
+
+
+def _divided(counts: Array, of: Ints, sizes: Ints, reference: Beliefs, power: int) -> Floats:
+    """counts/(of·T) · (s/M)^power, of whole numbers that are divided once: what is equal is equal to the last bit."""
+    values: Floats = (counts * sizes**power) / (of * reference.images * reference.members**power)
+    return values
 
 
 def disagreement_matrix(votes: ArrayLike) -> Floats:
@@ -101,7 +106,7 @@ def pairwise_disagreement(votes: ArrayLike) -> float:
 
 
 def vote_of(beliefs: Beliefs, vote: Vote) -> Array:
-    """(N,): the majority vote of all members; the lowest class wins a tie."""
+    """(N,): the majority vote of all members; the lowest class wins a tie. Where all agree, it is what they say."""
     winner = np.empty(beliefs.images, beliefs.votes.dtype)
     if vote == "hard":
         ordered = np.sort(beliefs.votes, axis=0)
@@ -118,7 +123,8 @@ def vote_of(beliefs: Beliefs, vote: Vote) -> Array:
         for member in probs[1:]:  # float64 in member order, as everywhere
             total += member
         winner[chunk] = total.argmax(axis=1)
-    return winner
+    agreed = (beliefs.votes == beliefs.votes[0]).all(axis=0)  # sums could say otherwise by a last bit
+    return np.where(agreed, beliefs.votes[0], winner)
 
 
 def read_vote(vote: str) -> Vote:
