@@ -35,7 +35,10 @@ def is_number(value: object) -> TypeGuard[float]:
     >>> is_number(0.5), is_number(2), is_number(True), is_number("2"), is_number(float("nan"))
     (True, True, False, False, False)
     """
-    return not isinstance(value, bool) and isinstance(value, Real) and math.isfinite(value)
+    try:
+        return not isinstance(value, bool) and isinstance(value, Real) and math.isfinite(value)
+    except OverflowError:  # a whole number that no float holds
+        return False
 
 
 def is_count(value: object) -> TypeGuard[int]:

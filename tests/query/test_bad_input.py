@@ -69,6 +69,19 @@ CASES = {
     "ids of other images": (("ge", 1), {"pool": POOL, "ids": [1, 2]}, "ids: expected 12 images"),
     "ids twice": (("ge", 1), {"pool": POOL, "ids": [*range(11), 3]}, "ids: expected ids that are all different.*3"),
     "ids of two kinds": (("ge", 1), {"pool": POOL, "ids": [None, *"abcdefghijk"]}, "ids: .* got NoneType and str"),
+    "ids that are numbers and text": (("ge", 1), {"pool": POOL, "ids": [7, *"abcdefghijk"]}, "ids: .* got int and str"),
+    "ids that are a mask": (("ge", 1), {"pool": POOL, "ids": [True] * 12}, "ids: .* got bool.* a mask is no list"),
+    "ids that are fractions": (("ge", 1), {"pool": POOL, "ids": np.arange(12.0)}, "ids: .* got float"),
+    "method of no name": ((["ge"], 1), {"pool": POOL}, r"method: .*got \['ge'\]"),
+    "votes that no class can have": (
+        ("ge", 1), {"pool": [[0], [2**32]], "classes": 2**33}, "pool: expected votes from 0 to 4294967295",
+    ),
+    "features too large to be told apart": (
+        ("coreset", 1), {"features": FEATURES * 1e160}, "features: expected features of at most .* distances",
+    ),
+    "float32 features too large": (
+        ("badge", 1), {"pool": POOL[:1], "features": (FEATURES * 1e19).astype(np.float32)}, "features of at most",
+    ),
     "ids with two axes": (("ge", 1), {"pool": POOL, "ids": [[1]]}, "ids: expected one id for each image"),
     "a negative seed": (("ge", 1), {"pool": POOL, "seed": -1}, "seed: expected an integer of at least 0"),
     "a seed that is no number": (("ge", 1), {"pool": POOL, "seed": "x"}, "seed: expected an integer"),

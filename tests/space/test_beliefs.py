@@ -138,3 +138,23 @@ def test_a_wrong_vote_is_refused():
 def test_a_soft_vote_asks_for_probabilities():
     with pytest.raises(vs.InputError, match=r"expected probabilities \(M, N, C\), got votes \(2, 1\)"):
         vs.gibbs_vote_disagreement([[0], [1]])
+
+
+def test_bfloat16_is_as_coarse_as_it_is():
+    """Rounded to 8 bits each, softmax outputs do not sum to 1 within a thousandth."""
+    generator = torch.Generator().manual_seed(0)
+    probs = torch.softmax(3 * torch.randn(5, 200, 10, generator=generator), -1).to(torch.bfloat16)
+    votes = beliefs.read(probs, "pool").votes
+    np.testing.assert_array_equal(votes, probs.float().argmax(-1).numpy())
+    with pytest.raises(vs.errors.InputError, match="sum to 1 within 0.01, got a row that sums to 1.1"):
+        beliefs.read((probs.float() * 1.1).to(torch.bfloat16), "pool")
+
+
+def test_where_all_agree_their_vote_is_what_they_say():
+    """Both vote 1 by a last bit, which the sum of their probabilities loses."""
+    small = 2.0**-54
+    probs = np.array([[[0.25, 0.25 + small, 0.2, 0.15, 0.15]], [[0.5 - small, 0.5, 0.0, 0.0, 0.0]]])
+    assert probs.argmax(-1).tolist() == [[1], [1]]
+    assert probs.sum(0).argmax(-1).tolist() == [0]
+    assert vs.majority_vote(probs).tolist() == [1]
+    assert vs.gibbs_vote_disagreement(probs) == 0.0

@@ -73,6 +73,14 @@ def read_features(given: ArrayLike, name: str, width: int | None = None, dtype: 
             got="a number that is not finite",
             fix="Look for a division by zero or an overflow where the features are made.",
         )
+    largest = np.abs(array).max(initial=0.0)
+    if largest > (most := (float(np.finfo(dtype).max) / (8 * array.shape[1])) ** 0.5):
+        raise InputError(
+            name,
+            expected=f"features of at most {most:.3g}, so that distances between them are finite",
+            got=f"{largest:.3g}",
+            fix="Divide all of them by one number: the order of distances stays as it is.",
+        )
     return array
 
 

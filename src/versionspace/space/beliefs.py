@@ -15,6 +15,8 @@ from versionspace.types import Array, ArrayLike, Floats
 
 TOLERANCE = 1e-3
 """How far from 1 a row of probabilities may sum."""
+COARSE = 1e-2
+"""The same for bfloat16, of which each number is rounded to 8 bits."""
 _ELEMENTS = 4_000_000
 """Probabilities looked at in one go, about: float16 and strided arrays are copied no faster than that."""
 
@@ -85,7 +87,8 @@ def read(given: ArrayLike, name: str, classes: int | None = None) -> Beliefs:
     """Beliefs from probabilities ``(M, N, C)`` or votes ``(M, N)``, checked. Cost M·N·C."""
     array = as_array(given, name)
     if array.ndim == 3:
-        return _from_probs(array, name, classes)
+        coarse = str(getattr(given, "dtype", "")) == "torch.bfloat16"
+        return _from_probs(array, name, classes, COARSE if coarse else TOLERANCE)
     if array.ndim == 2 and array.dtype.kind in "iub":
         return _from_votes(array, name, classes)
     fix = "Axes are members, images, classes: M comes first."
@@ -109,7 +112,7 @@ def _not_empty(array: Array, name: str) -> None:
         )
 
 
-def _from_probs(array: Array, name: str, classes: int | None) -> Beliefs:
+def _from_probs(array: Array, name: str, classes: int | None, tolerance: float) -> Beliefs:
     if array.dtype.kind != "f":
         raise InputError(
             name,
@@ -135,16 +138,16 @@ def _from_probs(array: Array, name: str, classes: int | None) -> Beliefs:
         rows = np.ascontiguousarray(array[m, i : i + step])
         if rows.dtype not in (np.float32, np.float64):
             rows = rows.astype(np.float32 if rows.dtype == np.float16 else np.float64)
-        found = kernels.votes(rows, TOLERANCE)
+        found = kernels.votes(rows, tolerance)
         if found.bad >= 0:
-            _refuse_row(rows[found.bad], name, m, i + found.bad)
+            _refuse_row(rows[found.bad], name, m, i + found.bad, tolerance)
         votes[m, i : i + step] = found.votes
 
     kernels.in_threads(check, spans)
     return Beliefs(name, votes, C, array)
 
 
-def _refuse_row(row: Array, name: str, member: int, image: int) -> None:
+def _refuse_row(row: Array, name: str, member: int, image: int, tolerance: float) -> None:
     if not np.isfinite(row).all():
         what, fix = "a number that is not finite", "Look for a division by zero or a diverged member, and drop it."
     elif (row < 0).any():
@@ -154,7 +157,7 @@ def _refuse_row(row: Array, name: str, member: int, image: int) -> None:
         fix = "Pass softmax outputs, each divided by its sum."
     raise InputError(
         f"{name}[{member}, {image}]",
-        expected=f"probabilities of at least 0 that sum to 1 within {TOLERANCE:g}",
+        expected=f"probabilities of at least 0 that sum to 1 within {tolerance:g}",
         got=what,
         fix=fix,
     )
@@ -163,7 +166,7 @@ def _refuse_row(row: Array, name: str, member: int, image: int) -> None:
 def _from_votes(array: Array, name: str, classes: int | None) -> Beliefs:
     _not_empty(array, name)
     lowest, highest = int(array.min()), int(array.max())
-    limit = classes if classes is not None else 2**32
+    limit = min(classes or 2**32, 2**32)
     if lowest < 0 or highest >= limit:
         raise InputError(
             name,
