@@ -56,9 +56,10 @@ def ensemble(truth, classes, labels, skill, members, seed, hard):
 def campaign(
     folder, method="gvd", seed=0, *, data="digits", preset="", total=60, initial=10, size=10, reach=None, ended=True,
     test=True, truth=True, pool=True, classes=DIGITS, members=6, images=240, person=False, audit=0, hard=20.0, fit=1.0,
-    changes=(), ids=None, seconds=True, skips=(),
+    changes=(), ids=None, seconds=True, skips=(), unmeasured=(),
 ):  # fmt: skip
-    """Writes one campaign; ``reach`` labels, by default all; ``skips`` are rounds with an image skipped."""
+    """Writes one campaign; ``reach`` labels, by default all. ``skips`` are rounds with an image skipped, 0 the first
+    labels; ``unmeasured`` those in which the test set was not."""
     place = Folder(folder)
     place.path.mkdir(parents=True)
     if preset:
@@ -76,11 +77,11 @@ def campaign(
     queue = list(ids) if ids is not None else rng.generator(seed, "asked", method).permutation(1700).tolist()
     with Ledger.open(place.ledger) as ledger:
         ledger.append([Event("begun", body={"classes": list(classes)}), Event("split", body={})])
-        labels = _ask(ledger, queue, 0, 0, "initial", initial, classes, ())
+        labels = _ask(ledger, queue, 0, 0, "initial", initial, classes, (0,) if 0 in skips else ())
         round_ = 1
         while True:
             _measure(place, ledger, round_, labels, method, seed, config, answers, classes,
-                     test, truth, pool, person, images, hard, fit, seconds)  # fmt: skip
+                     test and round_ not in unmeasured, truth, pool, person, images, hard, fit, seconds)  # fmt: skip
             if labels >= (reach or total):
                 break
             labels += _ask(ledger, queue, round_, round_, "query", min(size, total - labels), classes,

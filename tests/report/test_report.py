@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from report.made_up import campaign, grid
+from report.said import sentences
 from versionspace.errors import InputError
 from versionspace.report import ReportError, build, make, save
 from versionspace.report.paper import PAPER
@@ -74,12 +75,6 @@ def made(runs, tmp_path_factory):
 @pytest.fixture(scope="module")
 def page(made):
     return Page((made / "index.html").read_text())
-
-
-def sentences(report):
-    """All that a report says outside its tables and figures."""
-    blocks = [b for s in report.sections for p in s.parts for b in p.blocks if isinstance(b, str)]
-    return " ".join([*report.notes, *(n for s in report.sections for n in s.notes), *blocks])
 
 
 def rows(made, name):

@@ -159,10 +159,9 @@ def _where(found: Compared, count: int | None) -> list[str]:
         notes.append(f"Not ended: {_listed(going)}. Figures are of where they stand.")
     last = {int(run.labels[-1]) for run in runs}
     if len(last) > 1 or (count is not None and last != {count}):
+        reached = f"between {min(last)} and {max(last)}" if len(last) > 1 else f"{max(last)}"
         notes.append(
-            f"The runs reached between {min(last)} and {max(last)} labels; they are compared at {int(labels[-1])}, "
-            "which "
-            "all of them reached."
+            f"The runs reached {reached} labels; they are compared at {int(labels[-1])}, which all of them reached."
         )
     if found.interpolated:
         notes.append(

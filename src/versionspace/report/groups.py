@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from versionspace.config import PRESETS, Config, differences
 from versionspace.config import read as read_config
 from versionspace.query.methods import METHODS, TABLE
@@ -57,6 +59,10 @@ class Group:
     def of(self, method: str) -> tuple[Run, ...]:
         """The runs of one method."""
         return tuple(run for run in self.runs if run.method == method)
+
+    def has(self, where: str, what: str) -> bool:
+        """Whether any round of any run has this metric: that hangs on no number of labels, nor on what is compared."""
+        return any(not bool(np.isnan(run.series(where, what)).all()) for run in self.runs)
 
 
 def ordered(methods: Sequence[str]) -> tuple[tuple[str, ...], ...]:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from versionspace.errors import InputError
 from versionspace.query.methods import METHODS
 from versionspace.report.blocks import Column, Part, Report, Section, Table, Value
 from versionspace.report.compared import compare
@@ -19,7 +20,7 @@ from versionspace.report.parts.ending import ending, measures
 from versionspace.report.parts.results import Judged, results
 from versionspace.report.parts.savings import savings
 from versionspace.report.parts.timing import timing
-from versionspace.report.runs import Found
+from versionspace.report.runs import Found, Run
 
 ENOUGH_FIT = 0.99
 """Below this mean share of labels given back, no version space is being sampled."""
@@ -31,6 +32,7 @@ _METRICS = (
 
 def report(found: Found, options: Options) -> Report:
     """Everything that is known about these runs."""
+    _within_reach(found.runs, options.at)
     judged = [Judged(group, compare(group, options.at)) for group in grouped(found.runs)]
     overview: list[Part] = [results(judged)]
     if (together := across(judged)) is not None:
@@ -47,21 +49,45 @@ def report(found: Found, options: Options) -> Report:
     )
 
 
+def _within_reach(runs: Sequence[Run], count: int | None) -> None:
+    """Refuses a number of labels at which there is no run at all: every section would be empty."""
+    low, high = min(int(run.labels[0]) for run in runs), max(int(run.labels[-1]) for run in runs)
+    if count is not None and not low <= count <= high:
+        raise InputError(
+            "at", expected=f"a number of labels that a run had, {low:,} to {high:,}", got=f"{count:,}",
+            fix="Without it runs are compared at the most that all of them reached.",
+        )  # fmt: skip
+
+
 def _section(one: Judged, options: Options) -> Section:
     return Section(
         name=one.group.name,
         title=one.group.title,
         facts=_facts(one.group),
         notes=(*one.group.notes, *one.compared.notes, *_unfit(one.group)),
-        parts=(
-            curves(one),
-            ending(one),
-            savings(one, options),
-            comparison(one),
-            embedded(one.group, options),
-            asked(one, options),
-            timing(one),
-        ),
+        parts=_parts(one, options) if one.comparable else (_nothing(one.group), embedded(one.group, options)),
+    )
+
+
+def _parts(one: Judged, options: Options) -> tuple[Part, ...]:
+    return (
+        curves(one),
+        ending(one),
+        savings(one, options),
+        comparison(one),
+        embedded(one.group, options),
+        asked(one, options),
+        timing(one),
+    )
+
+
+def _nothing(group: Group) -> Part:
+    """In place of the parts that compare: they would take runs that are left out for runs that are not there."""
+    return Part(
+        "Nothing is compared",
+        "Means, differences and savings are of runs at the same number of labels. The notes above say why there "
+        "is no such number here.",
+        (f"Every number of every round is in tables/{group.name}-rounds.csv.",),
     )
 
 

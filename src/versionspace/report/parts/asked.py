@@ -32,7 +32,7 @@ def asked(one: Judged, options: Options) -> Part:
     classes = tuple(dict.fromkeys(name for run in one.compared.runs for name in run.record.classes))
     counts = {run.name: class_counts(run, classes) for run in one.compared.runs}
     if not any(count.sum() for count in counts.values()):
-        return Part(title, _HOW, ("No method has had an answer to a query yet.",))
+        return Part(title, _HOW, ("None of these runs has had an answer to a query yet.",))
     blocks: list[Block] = [*_balance(one, classes, counts)]
     blocks += _sheets(one.group, one.compared.runs) if options.images else []
     return Part(title, _HOW, tuple(blocks))

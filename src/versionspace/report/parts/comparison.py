@@ -26,9 +26,7 @@ def comparison(one: Judged) -> Part:
     title = "Method against method"
     methods = one.compared.methods
     if len(methods) < 2:
-        return Part(title, _HOW, ("There is one method only: nothing to compare.",))
-    if not len(one.compared.labels):
-        return Part(title, _HOW, ("The runs have no number of labels in common: nothing can be compared.",))
+        return Part(title, _HOW, ("There is one method only among the runs that are compared: no differences.",))
     blocks: list[Block] = []
     for what, name, matrix, better in _measures(one):
         found = pairs(matrix, methods, better=better)

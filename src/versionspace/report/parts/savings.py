@@ -25,11 +25,11 @@ def savings(one: Judged, options: Options) -> Part:
     """A table for each target."""
     title = "Labels needed, and saved"
     if not one.measured("test", "accuracy"):
-        return Part(title, _HOW, ("Without a test set whose classes are known, no accuracy is reached.",))
+        return Part(title, _HOW, (f"There is {one.lacking}, so there is none to reach.",))
     targets = options.targets or default_targets(one)
     blocks: list[Block] = [_table(one, target, place) for place, target in enumerate(targets)]
     if "random" not in one.compared.methods:
-        blocks.append("There is no run of random, so there is nothing to save against.")
+        blocks.append("There is no run of random among those compared, so there is nothing to save against.")
     return Part(title, _HOW, tuple(blocks))
 
 
