@@ -30,21 +30,29 @@ def savings(one: Judged, options: Options) -> Part:
     blocks: list[Block] = [_table(one, target, place) for place, target in enumerate(targets)]
     if "random" not in one.compared.methods:
         blocks.append("There is no run of random among those compared, so there is nothing to save against.")
+    elif np.isnan(_of_random(one.compared)).all():
+        blocks.append("The runs of random have no accuracy, so there is nothing to save against.")
     return Part(title, _HOW, tuple(blocks))
 
 
 def default_targets(one: Judged) -> tuple[float, ...]:
     """The accuracy that every run of random ended with, in whole percent where that is above where it began.
 
-    Without random, the accuracy that every run ended with.
+    Without random, or where its accuracy is not known, the accuracy that every run ended with.
     """
-    compared = one.compared
-    curves = compared.curves("test", "accuracy")
-    if "random" in compared.methods:
-        curves = curves[:, [compared.methods.index("random")]]
+    curves = _of_random(one.compared)
+    if np.isnan(curves[:, :, -1]).all():
+        curves = one.compared.curves("test", "accuracy")
     lowest = float(np.nanmin(curves[:, :, -1]))
     whole = math.floor(100 * lowest) / 100
-    return (whole if whole > float(np.nanmax(curves[:, :, 0])) else lowest,)
+    return (whole if not (curves[:, :, 0] >= whole).any() else lowest,)
+
+
+def _of_random(compared: Compared) -> Floats:
+    """(R, 0 or 1, L): its curves of accuracy."""
+    there = [place for place, name in enumerate(compared.methods) if name == "random"]
+    out: Floats = compared.curves("test", "accuracy")[:, there]
+    return out
 
 
 def reached(compared: Compared, target: float) -> Floats:
