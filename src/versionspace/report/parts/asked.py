@@ -108,12 +108,13 @@ def _sheets(group: Group, runs: tuple[Run, ...]) -> list[Block]:
     for method in (name for row in ordered([run.method for run in runs]) for name in row):
         run = next(run for run in runs if run.method == method)
         ids, answers = first_asked(run, ACROSS)
+        if not len(ids):
+            continue
         try:
             images = found.take(ids).images
         except VersionspaceError as error:
             return [f"The images that {label(method)} asked for cannot be shown. {error}"]
-        if len(ids):
-            strips.append(Strip(f"{label(method)}", images, answers))
+        strips.append(Strip(label(method), images, answers))
     if not strips:
         return []
     seed = min(run.seed for run in runs)
@@ -121,15 +122,20 @@ def _sheets(group: Group, runs: tuple[Run, ...]) -> list[Block]:
         sheet(
             f"{group.name}-images", strips,
             caption=f"{group.title}: the first images that each method asked for, from left to right, with the answers "
-            f"(seed {seed}, or the method's first). The first labels, which all methods share, are left out.",
+            f"(seed {seed}, or the method's first). The first labels, which all methods share, and images that wait "
+            "for an answer are left out.",
             alt="Contact sheet: " + "; ".join(f"{s.label} asked for {', '.join(s.names)}" for s in strips) + ".",
         )
     ]  # fmt: skip
 
 
 def first_asked(run: Run, count: int) -> tuple[np.ndarray[tuple[int], np.dtype[np.generic]], tuple[str, ...]]:
-    """The first images of the queries, best first, and their answers."""
-    pairs = [(i, r.answers.get(i)) for r in run.record.rounds if r.purpose == "query" for i in r.asked][:count]
+    """The first images of the queries that were answered or skipped, best first, and what was said of them.
+
+    One that nobody has answered yet was not skipped; one that was asked again has its place where it was answered.
+    """
+    queries = [r for r in run.record.rounds if r.purpose == "query"]
+    pairs = [(i, r.answers[i]) for r in queries for i in r.asked if i in r.answers][:count]
     return np.array([i for i, _ in pairs]), tuple("skipped" if name is None else name for _, name in pairs)
 
 
