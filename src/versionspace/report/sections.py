@@ -64,7 +64,7 @@ def _section(one: Judged, options: Options) -> Section:
         name=one.group.name,
         title=one.group.title,
         facts=_facts(one.group),
-        notes=(*one.group.notes, *one.compared.notes, *_unfit(one.group)),
+        notes=(*one.group.notes, *one.compared.notes, *_fewer(one.group), *_unfit(one.group)),
         parts=_parts(one, options) if one.comparable else (_nothing(one.group), embedded(one.group, options)),
     )
 
@@ -121,8 +121,21 @@ def _facts(group: Group) -> tuple[tuple[str, str], ...]:
     return tuple(facts.items())
 
 
+def _fewer(group: Group) -> list[str]:
+    """Where a run has fewer labels than before, and what that leaves out."""
+    fell = [run.name for run in group.runs if (np.diff(run.whole.labels) < 0).any()]
+    if not fell:
+        return []
+    return [
+        f"In {', '.join(fell)} labels became fewer on the way: they were taken back, or their images are gone. "
+        "Ensembles with as many labels as a later one, or more, are in no table or curve; "
+        f"tables/{group.name}-rounds.csv has them."
+    ]
+
+
 def _unfit(group: Group) -> list[str]:
-    low = {run.name: float(np.nanmin(fit)) for run in group.runs if not np.isnan(fit := run.overall("fit")).all()}
+    fits = {run.name: run.whole.overall("fit") for run in group.runs}
+    low = {name: float(np.nanmin(fit)) for name, fit in fits.items() if not np.isnan(fit).all()}
     bad = {name: value for name, value in low.items() if value < ENOUGH_FIT}
     if not bad:
         return []
@@ -140,11 +153,12 @@ def _rounds(group: Group) -> Table:
     """Every number of every round, for whoever wants to draw it otherwise; in shares, as it was measured."""
     sets = ("test", "pool", "validation", "reference")
     wanted = [(where, what) for where in sets for what in _METRICS]
-    series = {run.name: {key: run.series(*key) for key in wanted} for run in group.runs}
+    runs = [run.whole for run in group.runs]
+    series = {run.name: {key: run.series(*key) for key in wanted} for run in runs}
     kept = [key for key in wanted if any(not np.isnan(found[key]).all() for found in series.values())]
     overall = ("fit", "consistent", "epochs", "diameter", "kappa")
     rows: list[tuple[Value, ...]] = []
-    for run in group.runs:
+    for run in runs:
         more = {name: run.overall(name) for name in overall}
         for i, round_ in enumerate(run.rounds):
             numbers = [*(more[name][i] for name in overall), *(series[run.name][key][i] for key in kept)]
