@@ -130,12 +130,12 @@ def _uneven(found: Compared) -> list[str]:
     if not level.even:
         return [
             "There is no seed that all methods have: means and curves are over different seeds, and no mean is called "
-            "the best. Differences are of two methods with the same seed."
+            "the best. Differences, and labels saved, are of two methods with the same seed."
         ]
     seeds = _listed([str(seed) for seed in level.seeds])
     return [
         f"Not every method has every seed: means and curves are over {'seeds' if len(level.seeds) > 1 else 'seed'} "
-        f"{seeds}, which all have. Differences are over every seed that two methods have."
+        f"{seeds}, which all have. Differences, and labels saved, are over every seed that two methods have."
     ]
 
 

@@ -29,12 +29,13 @@ _HOW = (
 def asked(one: Judged, options: Options) -> Part:
     """The balance of classes, and contact sheets."""
     title = "What was asked for"
-    classes = tuple(dict.fromkeys(name for run in one.compared.runs for name in run.record.classes))
-    counts = {run.name: class_counts(run, classes) for run in one.compared.runs}
+    runs = one.level.runs
+    classes = tuple(dict.fromkeys(name for run in runs for name in run.record.classes))
+    counts = {run.name: class_counts(run, classes) for run in runs}
     if not any(count.sum() for count in counts.values()):
         return Part(title, _HOW, ("None of these runs has had an answer to a query yet.",))
     blocks: list[Block] = [*_balance(one, classes, counts)]
-    blocks += _sheets(one.group, one.compared.runs) if options.images else []
+    blocks += _sheets(one.group, runs) if options.images else []
     return Part(title, _HOW, tuple(blocks))
 
 
@@ -65,17 +66,17 @@ def evenness(counts: Ints) -> float | None:
 
 
 def _balance(one: Judged, classes: tuple[str, ...], counts: dict[str, Ints]) -> list[Block]:
-    names = [name for group in ordered(one.compared.methods) for name in group]
+    names = [name for group in ordered(one.level.methods) for name in group]
     shares: list[Floats] = []
     rows: list[tuple[Value, ...]] = []
     for name in names:
-        own = [counts[run.name] for run in one.compared.runs if run.method == name]
+        own = [counts[run.name] for run in one.level.runs if run.method == name]
         total = np.sum(own, axis=0)
         shares.append(100 * total / total.sum() if total.sum() else np.full(len(classes), np.nan))
         even = [found for count in own if (found := evenness(count)) is not None]
         rows.append((label(name), spread(even), int(total.sum()), *_ends(total, classes)))
     columns = (
-        Column("method"), Column("evenness", digits=3, kind=Spread), Column("labels, all seeds", kind=float),
+        Column("method"), Column("evenness", digits=3, kind=Spread), Column("labels, seeds together", kind=float),
         Column("most"), Column("least"),
     )  # fmt: skip
     return [
@@ -83,8 +84,7 @@ def _balance(one: Judged, classes: tuple[str, ...], counts: dict[str, Ints]) -> 
             f"{one.group.name}-classes", [label(name) for name in names], classes, np.array(shares),
             unit="share of the labels asked for (%)",
             caption=f"{one.group.title}: of the labels that each method asked for, how many in a hundred are of each "
-            "class; "
-            "all seeds together.",
+            "class; seeds together.",
             alt=f"Shares of {len(classes)} classes among the labels that {', '.join(map(label, names))} asked for.",
         ),
         Table(

@@ -59,8 +59,8 @@ def averaged(runs: Sequence[Run], series: Series, name: str, look: Look) -> Curv
 
 
 def _differences(one: Judged) -> tuple[Curve, ...]:
-    """Each method's accuracy minus that of random with the same seed."""
-    compared = one.level
+    """Each method's accuracy minus that of random with the same seed: paired, so over every seed that both have."""
+    compared = one.compared
     if "random" not in compared.methods or len(compared.methods) < 2:
         return ()
     values = 100 * compared.curves("test", "accuracy")
@@ -125,7 +125,7 @@ def _projection(one: Judged) -> Figure | None:
 
 
 def _random(one: Judged) -> Figure | str | None:
-    runs = [run for run in one.compared.runs if run.method == "random"]
+    runs = [run for run in one.level.runs if run.method == "random"]
     if not runs:
         return (
             "There is no run of random among those compared, so the bias of version spaces trained on random samples "

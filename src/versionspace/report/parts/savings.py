@@ -67,15 +67,17 @@ def reached(compared: Compared, target: float) -> Floats:
 
 
 def _table(one: Judged, target: float, place: int) -> Table:
-    compared = one.level
+    # Means are over the seeds that all methods have; what is saved is paired, so over every seed that two have.
+    compared, level = one.compared, one.level
     needed = reached(compared, target)
+    shared = [seed in level.seeds for seed in compared.seeds]
     base = needed[:, compared.methods.index("random")] if "random" in compared.methods else None
     groups = ordered(compared.methods)
     names = [name for group in groups for name in group]
     rows: list[tuple[Value, ...]] = []
     for name in names:
         own = needed[:, compared.methods.index(name)]
-        own_there = own[~np.isnan(own)]
+        own_there = own[shared & ~np.isnan(own)]
         row: list[Value] = [label(name), f"{int(np.isfinite(own_there).sum())} of {len(own_there)}", _mean(own_there)]
         if base is not None:
             both = ~np.isnan(own) & ~np.isnan(base)
@@ -94,7 +96,7 @@ def _table(one: Judged, target: float, place: int) -> Table:
         "between "
         f"{int(compared.labels[0]):,} and {compared.end:,} labels.",
         tuple(columns), tuple(rows),
-        frozenset((i, 2) for i in best([row[2] for row in rows], -1, 1) if compared.even),
+        frozenset((i, 2) for i in best([row[2] for row in rows], -1, 1) if level.even),
         frozenset(int(end) - 1 for end in ends),
     )  # fmt: skip
 
