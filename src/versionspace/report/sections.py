@@ -105,7 +105,7 @@ def _counted(judged: Sequence[Judged]) -> tuple[tuple[str, str], ...]:
 def _facts(group: Group) -> tuple[tuple[str, str], ...]:
     config = group.config
     facts = {
-        "Settings": f"preset {config.preset}" if config.preset else "of its own",
+        "Settings": f"preset {group.preset}" if group.preset else "of its own",
         "Members": f"{config.ensemble.members} × {config.ensemble.net}",
         "Labels": f"up to {config.budget.total:,}, {config.query.size} a round",
         "Classes": f"{len(group.runs[0].record.classes)}",
