@@ -107,7 +107,7 @@ def _facts(group: Group) -> tuple[tuple[str, str], ...]:
     facts = {
         "Settings": f"preset {group.preset}" if group.preset else "of its own",
         "Members": f"{config.ensemble.members} × {config.ensemble.net}",
-        "Labels": f"up to {config.budget.total:,}, {config.query.size} a round",
+        "Labels": f"up to {_budgets(group)}, {config.query.size} a round",
         "Classes": f"{len(group.runs[0].record.classes)}",
         "Methods": ", ".join(label(method) for method in group.methods),
         "Seeds": ", ".join(map(str, group.seeds)),
@@ -119,6 +119,12 @@ def _facts(group: Group) -> tuple[tuple[str, str], ...]:
     if config.oracle.kind == "person":
         facts["Oracle"] = "a person"
     return tuple(facts.items())
+
+
+def _budgets(group: Group) -> str:
+    """As they were last decided: a run that was reopened has another than its config began with."""
+    found = sorted({run.record.budget for run in group.runs})
+    return f"{found[0]:,}" if len(found) == 1 else f"{' or '.join(f'{budget:,}' for budget in found)} by run"
 
 
 def _fewer(group: Group) -> list[str]:

@@ -52,5 +52,5 @@ def _curves(found: Sequence[Judged], what: str) -> tuple[Curve, ...]:
         runs = [run for run in one.level.runs if run.method == "random"]
         curve = averaged(runs, lambda run: run.series("test", what), one.group.title, _LOOKS[place % len(_LOOKS)])
         if curve is not None:
-            out.append(replace(curve, x=100 * curve.x / one.group.config.budget.total))
+            out.append(replace(curve, x=100 * curve.x / max(run.record.budget for run in runs)))
     return tuple(out)
