@@ -51,7 +51,7 @@ def sentence(found: Sequence[Pair], what: str) -> str:
     if corrected > 0.05:
         return (
             f"{reach} So no difference could be significant at 5% here, however large: that takes "
-            f"{seeds_needed(len(found))} seeds or more."
+            f"{pairs_needed(len(found))} pairs that differ, or more."
         )
     if not sure:
         return f"{reach} No difference is significant at 5%."
@@ -59,10 +59,12 @@ def sentence(found: Sequence[Pair], what: str) -> str:
     return f"{reach} Significantly different at 5%: {named}."
 
 
-def seeds_needed(comparisons: int, level: float = 0.05) -> int:
-    """The fewest seeds with which one of so many comparisons could be significant: comparisons · 2/2ⁿ ≤ level.
+def pairs_needed(comparisons: int, level: float = 0.05) -> int:
+    """The fewest pairs that differ for one of so many comparisons to be significant: comparisons · 2/2ⁿ ≤ level.
 
-    >>> seeds_needed(1), seeds_needed(36)
+    Seeds on which two methods tie are no such pairs.
+
+    >>> pairs_needed(1), pairs_needed(36)
     (6, 11)
     """
     n = 1
