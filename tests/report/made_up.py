@@ -17,6 +17,7 @@ from versionspace.space import (
     wrong_agreement,
 )  # fmt: skip
 from versionspace.store import Event, Folder, Ledger
+from versionspace.store import read as read_record
 from versionspace.store.folder import write, write_arrays
 
 SKILL = {"random": 1.0, "vr": 1.25, "ge": 1.15, "bald": 1.3, "coreset": 0.9, "dfal": 0.8, "pwd": 1.6, "gvd": 1.7}
@@ -56,9 +57,10 @@ def ensemble(truth, classes, labels, skill, members, seed, hard):
 def campaign(
     folder, method="gvd", seed=0, *, data="digits", preset="", total=60, initial=10, size=10, reach=None, ended=True,
     test=True, truth=True, pool=True, classes=DIGITS, members=6, images=240, person=False, audit=0, hard=20.0, fit=1.0,
-    changes=(), ids=None, seconds=True, skips=(),
+    changes=(), ids=None, seconds=True, skips=(), unmeasured=(),
 ):  # fmt: skip
-    """Writes one campaign; ``reach`` labels, by default all; ``skips`` are rounds with an image skipped."""
+    """Writes one campaign; ``reach`` labels, by default all. ``skips`` are rounds with an image skipped, 0 the first
+    labels; ``unmeasured`` those in which the test set was not."""
     place = Folder(folder)
     place.path.mkdir(parents=True)
     if preset:
@@ -76,11 +78,11 @@ def campaign(
     queue = list(ids) if ids is not None else rng.generator(seed, "asked", method).permutation(1700).tolist()
     with Ledger.open(place.ledger) as ledger:
         ledger.append([Event("begun", body={"classes": list(classes)}), Event("split", body={})])
-        labels = _ask(ledger, queue, 0, 0, "initial", initial, classes, ())
+        labels = _ask(ledger, queue, 0, 0, "initial", initial, classes, (0,) if 0 in skips else ())
         round_ = 1
         while True:
             _measure(place, ledger, round_, labels, method, seed, config, answers, classes,
-                     test, truth, pool, person, images, hard, fit, seconds)  # fmt: skip
+                     test and round_ not in unmeasured, truth, pool, person, images, hard, fit, seconds)  # fmt: skip
             if labels >= (reach or total):
                 break
             labels += _ask(ledger, queue, round_, round_, "query", min(size, total - labels), classes,
@@ -89,6 +91,18 @@ def campaign(
         if ended:
             ledger.append([Event("ended", round_, {"why": "budget"})])
     return folder
+
+
+def went_on(folder, *counts, fit=1.0):
+    """Further rounds with so many labels, whatever they were before; accuracies on test tell them apart."""
+    place = Folder(folder)
+    for count in counts:
+        last = read_record(folder).measured()[-1]
+        test = {**last.metrics["sets"]["test"], "accuracy": last.metrics["sets"]["test"]["accuracy"] - 0.01}
+        body = {**last.metrics, "labels": count, "fit": fit, "sets": {**last.metrics["sets"], "test": test}}
+        place.votes(last.number + 1).write_bytes(place.votes(last.number).read_bytes())
+        with Ledger.open(place.ledger) as ledger:
+            ledger.append([Event("measured", last.number + 1, body, environment={"seconds": dict(last.seconds)})])
 
 
 def grid(folder, methods=("random", "ge", "gvd"), seeds=(0, 1, 2), **options):

@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 
 from report.made_up import campaign, grid
+from versionspace.config import preset_text
 from versionspace.report.compared import common, compare
 from versionspace.report.errors import ReportError
 from versionspace.report.groups import grouped
+from versionspace.report.paper import PAPER
 from versionspace.report.parts.ending import measures
 from versionspace.report.parts.results import Judged, results
 from versionspace.report.runs import find
@@ -37,6 +39,18 @@ def test_what_changes_no_result_splits_no_group(tmp_path):
     campaign(tmp_path / "a", total=20, changes=["machine.threads=1", "keep=none"])
     campaign(tmp_path / "b", "random", total=20, changes=["measure.pool=false"])
     assert len(groups(tmp_path / "a", tmp_path / "b")) == 1
+
+
+def test_a_preset_and_the_same_settings_from_a_file_are_one_group(tmp_path):
+    (tmp_path / "mine.toml").write_text(preset_text("paper/mnist"))
+    changes = ["budget.total=20", "ensemble.members=4"]
+    campaign(tmp_path / "random" / "0", "random", preset=tmp_path / "mine.toml", changes=changes)
+    campaign(tmp_path / "gvd" / "0", "gvd", preset="paper/mnist", changes=changes)
+    (group,) = groups(tmp_path)
+    assert group.methods == ("random", "gvd")
+    assert {run.record.config.preset for run in group.runs} == {"", "paper/mnist"}
+    assert group.paper is PAPER["mnist"]  # though the first run names no preset
+    assert "budget.total: 400 before, 20 now" in group.changed()
 
 
 def test_a_vote_splits_a_group_only_where_a_method_has_both(tmp_path):

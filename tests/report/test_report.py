@@ -13,10 +13,11 @@ import numpy as np
 import pytest
 
 from report.made_up import campaign, grid
+from report.said import sentences
 from versionspace.errors import InputError
 from versionspace.report import ReportError, build, make, save
 from versionspace.report.paper import PAPER
-from versionspace.report.parts.comparison import seeds_needed, sentence
+from versionspace.report.parts.comparison import pairs_needed, sentence
 from versionspace.report.parts.savings import default_targets
 from versionspace.report.statistics import Spread, pairs
 from versionspace.store import StoreError
@@ -74,12 +75,6 @@ def made(runs, tmp_path_factory):
 @pytest.fixture(scope="module")
 def page(made):
     return Page((made / "index.html").read_text())
-
-
-def sentences(report):
-    """All that a report says outside its tables and figures."""
-    blocks = [b for s in report.sections for p in s.parts for b in p.blocks if isinstance(b, str)]
-    return " ".join([*report.notes, *(n for s in report.sections for n in s.notes), *blocks])
 
 
 def rows(made, name):
@@ -166,7 +161,7 @@ def test_the_best_is_bold_and_groups_are_ruled(made):
 def test_what_so_few_seeds_could_reach_is_said(page):
     assert "with at most 3 pairs that differ, the smallest p that could be reached is 0.25" in page.text
     assert "after Holm's correction for 3 comparisons, 0.75" in page.text
-    assert "no difference could be significant at 5% here, however large: that takes 7 seeds or more" in page.text
+    assert "no difference could be significant at 5% here, however large: that takes 7 pairs that differ" in page.text
     assert "Bootstrap intervals are given from 8 seeds on" in page.text
 
 
@@ -185,8 +180,16 @@ def test_significance_is_claimed_only_where_it_is():
     near = np.stack([base, base + draw.normal(size=12) * 0.1], axis=1)
     assert "No difference is significant" in sentence(pairs(near, ("random", "gvd")), "Accuracy")
     for comparisons in (1, 3, 36):
-        n = seeds_needed(comparisons)
+        n = pairs_needed(comparisons)
         assert comparisons * 2 / 2**n <= 0.05 < comparisons * 2 / 2 ** (n - 1)
+
+
+def test_seeds_that_tie_are_not_among_those_that_a_test_needs():
+    values = np.tile(np.linspace(0.5, 0.9, 10)[:, None], (1, 2))
+    values[3, 1] += 0.01
+    said = sentence(pairs(values, ("random", "gvd")), "Accuracy")
+    assert "with at most 1 pair that differs" in said
+    assert said.endswith("that takes 6 pairs that differ, or more.")
 
 
 def test_labels_saved_are_against_random_with_the_same_seed(made):

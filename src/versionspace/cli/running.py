@@ -71,13 +71,14 @@ def resume(
 
 
 def _conclude(made: "Run") -> None:
-    from versionspace.cli.summaries import notes, summary
+    from versionspace.cli.summaries import notes, summary, unended
 
     out, err = Console(highlight=False), Console(stderr=True, highlight=False, soft_wrap=True)
     records = made.campaigns()
-    if records:
+    if any(record.ended for record in records):
         out.print(summary(records))
-        for note in notes(records):
+    if records:
+        for note in filter(None, [unended(records), *notes(records)]):
             out.print(f"[yellow]note[/] {escape(note)}", soft_wrap=True)
     for folder, why in made.failed.items():
         err.print(f"[bold red]failed[/] {escape(str(folder))}: {escape(why)}")

@@ -16,10 +16,15 @@ _FITTED = 0.99
 """Below this mean fit members are no samples of the version space."""
 _RECENT = 5
 """Rounds whose seconds tell what the next will take."""
+_NAMED = 6
+"""Campaigns in a sentence; a grid may have hundreds."""
 
 
 def summary(records: Sequence[Record]) -> Table:
-    """A line a method: the mean over seeds at the end of each, with the deviation where there are several."""
+    """A line a method: the mean over seeds at the end of each, with the deviation where there are several.
+
+    Campaigns that have not ended are left out, see `unended`: where they stand is no end, and each stands elsewhere.
+    """
     table = Table(
         title="at the end, in percent: mean ± deviation over seeds", title_justify="left", title_style="dim", box=None,
         padding=(0, 2, 0, 0), header_style="bold",
@@ -29,7 +34,7 @@ def summary(records: Sequence[Record]) -> Table:
         table.add_column(name, justify="right", min_width=max(len(word) for word in name.split()))
     by_method: dict[str, list[Record]] = {}
     for record in sorted(records, key=order):
-        if record.measured():
+        if record.ended and record.measured():
             by_method.setdefault(record.method, []).append(record)
     for method, found in by_method.items():
         last = [r.measured()[-1] for r in found]
@@ -40,6 +45,17 @@ def summary(records: Sequence[Record]) -> Table:
         ]
         table.add_row(method, str(len(found)), shown, *values)
     return table
+
+
+def unended(records: Sequence[Record]) -> str:
+    """Which campaigns the summary leaves out; empty where all have ended."""
+    names = [f"{r.method}/{r.seed} ({r.spent} labels)" for r in sorted(records, key=order) if not r.ended]
+    if len(names) > _NAMED:
+        names[_NAMED:] = [f"{len(names) - _NAMED} others"]
+    if not names:
+        return ""
+    whole = ", ".join(names[:-1]) + " and " + names[-1] if len(names) > 1 else names[0]
+    return f"{whole} {'have' if len(names) > 1 else 'has'} not ended: not among the means."
 
 
 def notes(records: Sequence[Record]) -> list[str]:

@@ -130,12 +130,12 @@ def _uneven(found: Compared) -> list[str]:
     if not level.even:
         return [
             "There is no seed that all methods have: means and curves are over different seeds, and no mean is called "
-            "the best. Differences are of two methods with the same seed."
+            "the best. Differences, and labels saved, are of two methods with the same seed."
         ]
     seeds = _listed([str(seed) for seed in level.seeds])
     return [
         f"Not every method has every seed: means and curves are over {'seeds' if len(level.seeds) > 1 else 'seed'} "
-        f"{seeds}, which all have. Differences are over every seed that two methods have."
+        f"{seeds}, which all have. Differences, and labels saved, are over every seed that two methods have."
     ]
 
 
@@ -159,10 +159,9 @@ def _where(found: Compared, count: int | None) -> list[str]:
         notes.append(f"Not ended: {_listed(going)}. Figures are of where they stand.")
     last = {int(run.labels[-1]) for run in runs}
     if len(last) > 1 or (count is not None and last != {count}):
+        reached = f"between {min(last)} and {max(last)}" if len(last) > 1 else f"{max(last)}"
         notes.append(
-            f"The runs reached between {min(last)} and {max(last)} labels; they are compared at {int(labels[-1])}, "
-            "which "
-            "all of them reached."
+            f"The runs reached {reached} labels; they are compared at {int(labels[-1])}, which all of them reached."
         )
     if found.interpolated:
         notes.append(

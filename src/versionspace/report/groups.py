@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from versionspace.config import PRESETS, Config, differences
 from versionspace.config import read as read_config
 from versionspace.query.methods import METHODS, TABLE
@@ -34,6 +36,11 @@ class Group:
         return self.runs[0].record.config
 
     @property
+    def preset(self) -> str:
+        """Of the first run that names one: the same settings from a file of one's own name none."""
+        return next((run.record.config.preset for run in self.runs if run.record.config.preset), "")
+
+    @property
     def methods(self) -> tuple[str, ...]:
         """In the paper's order, the others behind."""
         return tuple(name for kind in ordered([run.method for run in self.runs]) for name in kind)
@@ -46,17 +53,21 @@ class Group:
     @property
     def paper(self) -> Published | None:
         """The paper's figures where the config was made from one of its presets."""
-        return published(self.config.preset)
+        return published(self.preset)
 
     def changed(self) -> list[str]:
         """Where the config is no longer its preset: ``budget.total: 400 before, 40 now``."""
-        if self.config.preset not in PRESETS or self.paper is None:
+        if self.preset not in PRESETS or self.paper is None:
             return []
-        return differences(read_config(self.config.preset), self.config, but=_OF_NO_MATTER)
+        return differences(read_config(self.preset), self.config, but=_OF_NO_MATTER)
 
     def of(self, method: str) -> tuple[Run, ...]:
         """The runs of one method."""
         return tuple(run for run in self.runs if run.method == method)
+
+    def has(self, where: str, what: str) -> bool:
+        """Whether any round of any run has this metric: that hangs on no number of labels, nor on what is compared."""
+        return any(not bool(np.isnan(run.series(where, what)).all()) for run in self.runs)
 
 
 def ordered(methods: Sequence[str]) -> tuple[tuple[str, ...], ...]:
@@ -94,7 +105,7 @@ def slug(text: str) -> str:
 def _key(config: Config) -> str:
     values = config.model_dump(mode="json")
     query = {k: v for k, v in values.pop("query").items() if k not in ("method", "vote")}
-    kept = {k: v for k, v in values.items() if k not in ("seed", "keep", "measure", "machine", "grid")}
+    kept = {k: v for k, v in values.items() if k not in ("preset", "seed", "keep", "measure", "machine", "grid")}
     return json.dumps(kept | {"query": query}, sort_keys=True)
 
 
@@ -123,7 +134,7 @@ def _once(runs: list[Run]) -> Group:
 def _named(groups: list[Group]) -> tuple[Group, ...]:
     """Titles from what tells groups apart: the dataset, then the preset, then the keys that differ, then a number."""
     titles = [_dataset(group.config) for group in groups]
-    for tell in (lambda g: g.config.preset, lambda g: _own(g, groups)):
+    for tell in (lambda g: g.preset, lambda g: _own(g, groups)):
         twice = {title for title in titles if titles.count(title) > 1}
         more = [tell(group) for group in groups]
         titles = [f"{t} ({m})" if t in twice and m else t for t, m in zip(titles, more, strict=True)]

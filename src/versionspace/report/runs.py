@@ -1,7 +1,7 @@
 """Campaigns as numbers over labels: one `Run` each, read once."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ class Run:
 
     record: Record
     rounds: tuple[Round, ...]
-    """With an ensemble, by rising number of labels; of several with the same number the last."""
+    """With an ensemble, by rising number of labels up to the last: a curve has one value at each. See `rising`."""
 
     @property
     def method(self) -> str:
@@ -45,6 +45,11 @@ class Run:
     def labels(self) -> Ints:
         """(R,): rising."""
         return np.array([r.labels for r in self.rounds], np.int64)
+
+    @property
+    def whole(self) -> "Run":
+        """With every round that has an ensemble, as they came: numbers of labels may repeat, or fall."""
+        return replace(self, rounds=self.record.measured())
 
     def series(self, where: str, what: str) -> Floats:
         """(R,): a metric on one of the sets "test", "pool", "validation", "reference"; NaN where not measured."""
@@ -79,9 +84,9 @@ def find(dirs: Sequence[Path | str]) -> Found:
             errors.append(error)
             notes.append(f"{_short(folder)} was left out. {error}")
             continue
-        rounds = {r.labels: r for r in record.measured()}
+        rounds = rising(record.measured())
         if rounds:
-            runs.append(Run(record, tuple(rounds[count] for count in sorted(rounds))))
+            runs.append(Run(record, rounds))
         else:
             notes.append(f"{_short(folder)} was left out: it has no ensemble yet.")
     if not runs:
@@ -94,6 +99,19 @@ def find(dirs: Sequence[Path | str]) -> Found:
             fix="Wait for the first round, or pass the folder that `versionspace run` made.",
         )
     return Found(tuple(runs), tuple(notes))
+
+
+def rising(rounds: Sequence[Round]) -> tuple[Round, ...]:
+    """Those with fewer labels than every later one, so that the last round is the end.
+
+    Of rounds with the same number of labels, as after one in which all images were skipped, the last stays; where
+    labels were taken back, ensembles that still had them go.
+    """
+    kept: list[Round] = []
+    for round_ in reversed(rounds):
+        if not kept or round_.labels < kept[-1].labels:
+            kept.append(round_)
+    return tuple(reversed(kept))
 
 
 def _short(folder: Folder) -> str:

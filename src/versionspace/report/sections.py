@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from versionspace.errors import InputError
 from versionspace.query.methods import METHODS
 from versionspace.report.blocks import Column, Part, Report, Section, Table, Value
 from versionspace.report.compared import compare
@@ -19,7 +20,7 @@ from versionspace.report.parts.ending import ending, measures
 from versionspace.report.parts.results import Judged, results
 from versionspace.report.parts.savings import savings
 from versionspace.report.parts.timing import timing
-from versionspace.report.runs import Found
+from versionspace.report.runs import Found, Run
 
 ENOUGH_FIT = 0.99
 """Below this mean share of labels given back, no version space is being sampled."""
@@ -31,6 +32,7 @@ _METRICS = (
 
 def report(found: Found, options: Options) -> Report:
     """Everything that is known about these runs."""
+    _within_reach(found.runs, options.at)
     judged = [Judged(group, compare(group, options.at)) for group in grouped(found.runs)]
     overview: list[Part] = [results(judged)]
     if (together := across(judged)) is not None:
@@ -47,21 +49,45 @@ def report(found: Found, options: Options) -> Report:
     )
 
 
+def _within_reach(runs: Sequence[Run], count: int | None) -> None:
+    """Refuses a number of labels at which there is no run at all: every section would be empty."""
+    low, high = min(int(run.labels[0]) for run in runs), max(int(run.labels[-1]) for run in runs)
+    if count is not None and not low <= count <= high:
+        raise InputError(
+            "at", expected=f"a number of labels that a run had, {low:,} to {high:,}", got=f"{count:,}",
+            fix="Without it runs are compared at the most that all of them reached.",
+        )  # fmt: skip
+
+
 def _section(one: Judged, options: Options) -> Section:
     return Section(
         name=one.group.name,
         title=one.group.title,
         facts=_facts(one.group),
-        notes=(*one.group.notes, *one.compared.notes, *_unfit(one.group)),
-        parts=(
-            curves(one),
-            ending(one),
-            savings(one, options),
-            comparison(one),
-            embedded(one.group, options),
-            asked(one, options),
-            timing(one),
-        ),
+        notes=(*one.group.notes, *one.compared.notes, *_fewer(one.group), *_unfit(one.group)),
+        parts=_parts(one, options) if one.comparable else (_nothing(one.group), embedded(one.group, options)),
+    )
+
+
+def _parts(one: Judged, options: Options) -> tuple[Part, ...]:
+    return (
+        curves(one),
+        ending(one),
+        savings(one, options),
+        comparison(one),
+        embedded(one.group, options),
+        asked(one, options),
+        timing(one),
+    )
+
+
+def _nothing(group: Group) -> Part:
+    """In place of the parts that compare: they would take runs that are left out for runs that are not there."""
+    return Part(
+        "Nothing is compared",
+        "Means, differences and savings are of runs at the same number of labels. The notes above say why there "
+        "is no such number here.",
+        (f"Every number of every round is in tables/{group.name}-rounds.csv.",),
     )
 
 
@@ -79,9 +105,9 @@ def _counted(judged: Sequence[Judged]) -> tuple[tuple[str, str], ...]:
 def _facts(group: Group) -> tuple[tuple[str, str], ...]:
     config = group.config
     facts = {
-        "Settings": f"preset {config.preset}" if config.preset else "of its own",
+        "Settings": f"preset {group.preset}" if group.preset else "of its own",
         "Members": f"{config.ensemble.members} × {config.ensemble.net}",
-        "Labels": f"up to {config.budget.total:,}, {config.query.size} a round",
+        "Labels": f"up to {_budgets(group)}, {config.query.size} a round",
         "Classes": f"{len(group.runs[0].record.classes)}",
         "Methods": ", ".join(label(method) for method in group.methods),
         "Seeds": ", ".join(map(str, group.seeds)),
@@ -95,8 +121,27 @@ def _facts(group: Group) -> tuple[tuple[str, str], ...]:
     return tuple(facts.items())
 
 
+def _budgets(group: Group) -> str:
+    """As they were last decided: a run that was reopened has another than its config began with."""
+    found = sorted({run.record.budget for run in group.runs})
+    return f"{found[0]:,}" if len(found) == 1 else f"{' or '.join(f'{budget:,}' for budget in found)} by run"
+
+
+def _fewer(group: Group) -> list[str]:
+    """Where a run has fewer labels than before, and what that leaves out."""
+    fell = [run.name for run in group.runs if (np.diff(run.whole.labels) < 0).any()]
+    if not fell:
+        return []
+    return [
+        f"In {', '.join(fell)} labels became fewer on the way: they were taken back, or their images are gone. "
+        "Ensembles with as many labels as a later one, or more, are in no table or curve; "
+        f"tables/{group.name}-rounds.csv has them."
+    ]
+
+
 def _unfit(group: Group) -> list[str]:
-    low = {run.name: float(np.nanmin(fit)) for run in group.runs if not np.isnan(fit := run.overall("fit")).all()}
+    fits = {run.name: run.whole.overall("fit") for run in group.runs}
+    low = {name: float(np.nanmin(fit)) for name, fit in fits.items() if not np.isnan(fit).all()}
     bad = {name: value for name, value in low.items() if value < ENOUGH_FIT}
     if not bad:
         return []
@@ -114,11 +159,12 @@ def _rounds(group: Group) -> Table:
     """Every number of every round, for whoever wants to draw it otherwise; in shares, as it was measured."""
     sets = ("test", "pool", "validation", "reference")
     wanted = [(where, what) for where in sets for what in _METRICS]
-    series = {run.name: {key: run.series(*key) for key in wanted} for run in group.runs}
+    runs = [run.whole for run in group.runs]
+    series = {run.name: {key: run.series(*key) for key in wanted} for run in runs}
     kept = [key for key in wanted if any(not np.isnan(found[key]).all() for found in series.values())]
     overall = ("fit", "consistent", "epochs", "diameter", "kappa")
     rows: list[tuple[Value, ...]] = []
-    for run in group.runs:
+    for run in runs:
         more = {name: run.overall(name) for name in overall}
         for i, round_ in enumerate(run.rounds):
             numbers = [*(more[name][i] for name in overall), *(series[run.name][key][i] for key in kept)]

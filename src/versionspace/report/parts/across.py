@@ -49,8 +49,8 @@ def across(found: Sequence[Judged]) -> Part | None:
 def _curves(found: Sequence[Judged], what: str) -> tuple[Curve, ...]:
     out = []
     for place, one in enumerate(found):
-        runs = [run for run in one.compared.runs if run.method == "random"]
+        runs = [run for run in one.level.runs if run.method == "random"]
         curve = averaged(runs, lambda run: run.series("test", what), one.group.title, _LOOKS[place % len(_LOOKS)])
         if curve is not None:
-            out.append(replace(curve, x=100 * curve.x / one.group.config.budget.total))
+            out.append(replace(curve, x=100 * curve.x / max(run.record.budget for run in runs)))
     return tuple(out)

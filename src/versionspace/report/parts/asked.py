@@ -29,12 +29,13 @@ _HOW = (
 def asked(one: Judged, options: Options) -> Part:
     """The balance of classes, and contact sheets."""
     title = "What was asked for"
-    classes = tuple(dict.fromkeys(name for run in one.compared.runs for name in run.record.classes))
-    counts = {run.name: class_counts(run, classes) for run in one.compared.runs}
+    runs = one.level.runs
+    classes = tuple(dict.fromkeys(name for run in runs for name in run.record.classes))
+    counts = {run.name: class_counts(run, classes) for run in runs}
     if not any(count.sum() for count in counts.values()):
-        return Part(title, _HOW, ("No method has had an answer to a query yet.",))
+        return Part(title, _HOW, ("None of these runs has had an answer to a query yet.",))
     blocks: list[Block] = [*_balance(one, classes, counts)]
-    blocks += _sheets(one.group, one.compared.runs) if options.images else []
+    blocks += _sheets(one.group, runs) if options.images else []
     return Part(title, _HOW, tuple(blocks))
 
 
@@ -65,17 +66,17 @@ def evenness(counts: Ints) -> float | None:
 
 
 def _balance(one: Judged, classes: tuple[str, ...], counts: dict[str, Ints]) -> list[Block]:
-    names = [name for group in ordered(one.compared.methods) for name in group]
+    names = [name for group in ordered(one.level.methods) for name in group]
     shares: list[Floats] = []
     rows: list[tuple[Value, ...]] = []
     for name in names:
-        own = [counts[run.name] for run in one.compared.runs if run.method == name]
+        own = [counts[run.name] for run in one.level.runs if run.method == name]
         total = np.sum(own, axis=0)
         shares.append(100 * total / total.sum() if total.sum() else np.full(len(classes), np.nan))
         even = [found for count in own if (found := evenness(count)) is not None]
         rows.append((label(name), spread(even), int(total.sum()), *_ends(total, classes)))
     columns = (
-        Column("method"), Column("evenness", digits=3, kind=Spread), Column("labels, all seeds", kind=float),
+        Column("method"), Column("evenness", digits=3, kind=Spread), Column("labels, seeds together", kind=float),
         Column("most"), Column("least"),
     )  # fmt: skip
     return [
@@ -83,8 +84,7 @@ def _balance(one: Judged, classes: tuple[str, ...], counts: dict[str, Ints]) -> 
             f"{one.group.name}-classes", [label(name) for name in names], classes, np.array(shares),
             unit="share of the labels asked for (%)",
             caption=f"{one.group.title}: of the labels that each method asked for, how many in a hundred are of each "
-            "class; "
-            "all seeds together.",
+            "class; seeds together.",
             alt=f"Shares of {len(classes)} classes among the labels that {', '.join(map(label, names))} asked for.",
         ),
         Table(
@@ -108,12 +108,13 @@ def _sheets(group: Group, runs: tuple[Run, ...]) -> list[Block]:
     for method in (name for row in ordered([run.method for run in runs]) for name in row):
         run = next(run for run in runs if run.method == method)
         ids, answers = first_asked(run, ACROSS)
+        if not len(ids):
+            continue
         try:
             images = found.take(ids).images
         except VersionspaceError as error:
             return [f"The images that {label(method)} asked for cannot be shown. {error}"]
-        if len(ids):
-            strips.append(Strip(f"{label(method)}", images, answers))
+        strips.append(Strip(label(method), images, answers))
     if not strips:
         return []
     seed = min(run.seed for run in runs)
@@ -121,15 +122,20 @@ def _sheets(group: Group, runs: tuple[Run, ...]) -> list[Block]:
         sheet(
             f"{group.name}-images", strips,
             caption=f"{group.title}: the first images that each method asked for, from left to right, with the answers "
-            f"(seed {seed}, or the method's first). The first labels, which all methods share, are left out.",
+            f"(seed {seed}, or the method's first). The first labels, which all methods share, and images that wait "
+            "for an answer are left out.",
             alt="Contact sheet: " + "; ".join(f"{s.label} asked for {', '.join(s.names)}" for s in strips) + ".",
         )
     ]  # fmt: skip
 
 
 def first_asked(run: Run, count: int) -> tuple[np.ndarray[tuple[int], np.dtype[np.generic]], tuple[str, ...]]:
-    """The first images of the queries, best first, and their answers."""
-    pairs = [(i, r.answers.get(i)) for r in run.record.rounds if r.purpose == "query" for i in r.asked][:count]
+    """The first images of the queries that were answered or skipped, best first, and what was said of them.
+
+    One that nobody has answered yet was not skipped; one that was asked again has its place where it was answered.
+    """
+    queries = [r for r in run.record.rounds if r.purpose == "query"]
+    pairs = [(i, r.answers[i]) for r in queries for i in r.asked if i in r.answers][:count]
     return np.array([i for i, _ in pairs]), tuple("skipped" if name is None else name for _, name in pairs)
 
 

@@ -26,9 +26,7 @@ def comparison(one: Judged) -> Part:
     title = "Method against method"
     methods = one.compared.methods
     if len(methods) < 2:
-        return Part(title, _HOW, ("There is one method only: nothing to compare.",))
-    if not len(one.compared.labels):
-        return Part(title, _HOW, ("The runs have no number of labels in common: nothing can be compared.",))
+        return Part(title, _HOW, ("There is one method only among the runs that are compared: no differences.",))
     blocks: list[Block] = []
     for what, name, matrix, better in _measures(one):
         found = pairs(matrix, methods, better=better)
@@ -53,7 +51,7 @@ def sentence(found: Sequence[Pair], what: str) -> str:
     if corrected > 0.05:
         return (
             f"{reach} So no difference could be significant at 5% here, however large: that takes "
-            f"{seeds_needed(len(found))} seeds or more."
+            f"{pairs_needed(len(found))} pairs that differ, or more."
         )
     if not sure:
         return f"{reach} No difference is significant at 5%."
@@ -61,10 +59,12 @@ def sentence(found: Sequence[Pair], what: str) -> str:
     return f"{reach} Significantly different at 5%: {named}."
 
 
-def seeds_needed(comparisons: int, level: float = 0.05) -> int:
-    """The fewest seeds with which one of so many comparisons could be significant: comparisons · 2/2ⁿ ≤ level.
+def pairs_needed(comparisons: int, level: float = 0.05) -> int:
+    """The fewest pairs that differ for one of so many comparisons to be significant: comparisons · 2/2ⁿ ≤ level.
 
-    >>> seeds_needed(1), seeds_needed(36)
+    Seeds on which two methods tie are no such pairs.
+
+    >>> pairs_needed(1), pairs_needed(36)
     (6, 11)
     """
     n = 1

@@ -59,9 +59,9 @@ def averaged(runs: Sequence[Run], series: Series, name: str, look: Look) -> Curv
 
 
 def _differences(one: Judged) -> tuple[Curve, ...]:
-    """Each method's accuracy minus that of random with the same seed."""
-    compared = one.level
-    if "random" not in compared.methods or len(compared.methods) < 2 or not len(compared.labels):
+    """Each method's accuracy minus that of random with the same seed: paired, so over every seed that both have."""
+    compared = one.compared
+    if "random" not in compared.methods or len(compared.methods) < 2:
         return ()
     values = 100 * compared.curves("test", "accuracy")
     base = values[:, compared.methods.index("random")]
@@ -81,7 +81,7 @@ def _differences(one: Judged) -> tuple[Curve, ...]:
 def _accuracy(one: Judged) -> Figure | str:
     drawn = method_curves(one, lambda run: run.series("test", "accuracy"))
     if not drawn:
-        return "There is no test set whose classes are known, so there is no curve of accuracy."
+        return f"There is {one.lacking}, so there is no curve of it."
     panels = [Panel("Accuracy", "accuracy on the test set (%)", drawn)]
     differences = _differences(one)
     if differences:
@@ -125,9 +125,12 @@ def _projection(one: Judged) -> Figure | None:
 
 
 def _random(one: Judged) -> Figure | str | None:
-    runs = [run for run in one.compared.runs if run.method == "random"]
+    runs = [run for run in one.level.runs if run.method == "random"]
     if not runs:
-        return "There is no run of random, so the bias of version spaces trained on random samples is not shown."
+        return (
+            "There is no run of random among those compared, so the bias of version spaces trained on random samples "
+            "is not shown."
+        )
     wanted = (
         ("wrong agreement", "wrong_agreement", Look("vermilion", SOLID, "o")),
         ("Gibbs, distance to the projection", "gibbs_distance", Look("blue", SOLID, "^")),
@@ -148,7 +151,7 @@ def _random(one: Judged) -> Figure | str | None:
 
 def _person(one: Judged) -> Figure | None:
     """Where a person labels: what is known without truth, the diameter on the reference and the audit."""
-    if one.measured("test", "accuracy"):
+    if one.group.has("test", "accuracy"):
         return None
     diameter = method_curves(one, lambda run: run.overall("diameter"))
     panels = [Panel("Diameter", "PWD on the reference (%)", diameter, bounds=(0, None))] if diameter else []
@@ -201,7 +204,7 @@ def _series(where: str, what: str) -> Series:
 
 def _mark(one: Judged, drawn: Sequence[Curve]) -> int | None:
     """Where runs are compared, if some curve goes further."""
-    if not len(one.compared.labels) or all(curve.x[-1] == one.compared.end for curve in drawn):
+    if all(curve.x[-1] == one.compared.end for curve in drawn):
         return None
     return one.compared.end
 

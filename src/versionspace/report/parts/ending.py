@@ -33,18 +33,19 @@ def ending(one: Judged) -> Part:
     """The table of measures, and bars of the error's two parts."""
     found = measures(one)
     if found is None:
-        return Part("The end, and where the error lies", _HOW, ("There is nothing that all runs have in common.",))
+        nothing = f"No images were measured at {one.compared.end:,} labels."
+        return Part("The end, and where the error lies", _HOW, (nothing,))
     blocks: list[Block] = [found]
     if one.measured("test", "wrong_agreement"):
         blocks.append(_split(one))
     else:
-        blocks.append("Without a test set whose classes are known, the error cannot be split.")
+        blocks.append(f"There is {one.lacking}, so the error cannot be split.")
     return Part("The end, and where the error lies", _HOW, tuple(blocks))
 
 
 def measures(one: Judged) -> Table | None:
     """One row a method: every measure where the runs are compared."""
-    if not len(one.compared.labels) or one.where is None:
+    if one.where is None:
         return None
     compared = one.level
     groups = ordered(compared.methods)

@@ -40,7 +40,19 @@ class Judged:
 
     def measured(self, where: str, what: str) -> bool:
         """Whether any compared run has this metric where they are compared."""
-        return bool(len(self.compared.labels)) and not bool(np.isnan(self.compared.final(where, what)).all())
+        return self.comparable and not bool(np.isnan(self.compared.final(where, what)).all())
+
+    @property
+    def comparable(self) -> bool:
+        """Whether there is a number of labels at which runs are compared; without one no part knows what is missing."""
+        return bool(len(self.compared.labels))
+
+    @property
+    def lacking(self) -> str:
+        """What is not there where no accuracy is measured."""
+        if self.group.has("test", "accuracy"):
+            return f"no accuracy that was measured at {self.compared.end:,} labels"
+        return "no test set whose classes are known"
 
 
 def results(found: Sequence[Judged]) -> Part:
@@ -105,14 +117,14 @@ def percent(values: object) -> Spread | None:
 
 def _spreads(one: Judged, where: str | None, what: str, names: Sequence[str]) -> list[Value]:
     compared = one.level
-    if where is None or not len(compared.labels):
+    if where is None or not one.comparable:
         return [None] * len(names)
     final = compared.final(where, what)
     return [percent(final[:, compared.methods.index(n)]) if n in compared.methods else None for n in names]
 
 
 def _end(one: Judged) -> int | None:
-    return one.compared.end if len(one.compared.labels) else None
+    return one.compared.end if one.comparable else None
 
 
 def _seeds(values: Sequence[Value]) -> str | None:
@@ -126,10 +138,15 @@ def _missing(found: Sequence[Judged]) -> list[str]:
     out = []
     for one in found:
         title = one.group.title
+        if not one.comparable:
+            out.append(f"{title} has no figures here, because nothing is compared: its section says why.")
+            continue
         if not one.measured("test", "accuracy"):
-            out.append(f"{title} has no test set whose classes are known: its accuracy cannot be measured.")
+            out.append(f"{title} has {one.lacking}, so its accuracy is not in the table.")
         if one.where not in ("test", None):
-            out.append(f"{title} has no test set: its diameter is that on the {one.where} images.")
+            why = f"was not measured on its test set at {one.compared.end:,} labels"
+            why = why if one.group.has("test", "pwd") else "has no test set"
+            out.append(f"{title} {why}: its diameter is that on the {one.where} images.")
         if changed := one.group.changed():
             out.append(f"{title} was not run as in the paper, whose figures stand beside it ({'; '.join(changed)}).")
     return out

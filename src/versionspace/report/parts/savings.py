@@ -25,26 +25,34 @@ def savings(one: Judged, options: Options) -> Part:
     """A table for each target."""
     title = "Labels needed, and saved"
     if not one.measured("test", "accuracy"):
-        return Part(title, _HOW, ("Without a test set whose classes are known, no accuracy is reached.",))
+        return Part(title, _HOW, (f"There is {one.lacking}, so there is none to reach.",))
     targets = options.targets or default_targets(one)
     blocks: list[Block] = [_table(one, target, place) for place, target in enumerate(targets)]
     if "random" not in one.compared.methods:
-        blocks.append("There is no run of random, so there is nothing to save against.")
+        blocks.append("There is no run of random among those compared, so there is nothing to save against.")
+    elif np.isnan(_of_random(one.compared)).all():
+        blocks.append("The runs of random have no accuracy, so there is nothing to save against.")
     return Part(title, _HOW, tuple(blocks))
 
 
 def default_targets(one: Judged) -> tuple[float, ...]:
     """The accuracy that every run of random ended with, in whole percent where that is above where it began.
 
-    Without random, the accuracy that every run ended with.
+    Without random, or where its accuracy is not known, the accuracy that every run ended with.
     """
-    compared = one.compared
-    curves = compared.curves("test", "accuracy")
-    if "random" in compared.methods:
-        curves = curves[:, [compared.methods.index("random")]]
+    curves = _of_random(one.compared)
+    if np.isnan(curves[:, :, -1]).all():
+        curves = one.compared.curves("test", "accuracy")
     lowest = float(np.nanmin(curves[:, :, -1]))
     whole = math.floor(100 * lowest) / 100
-    return (whole if whole > float(np.nanmax(curves[:, :, 0])) else lowest,)
+    return (whole if not (curves[:, :, 0] >= whole).any() else lowest,)
+
+
+def _of_random(compared: Compared) -> Floats:
+    """(R, 0 or 1, L): its curves of accuracy."""
+    there = [place for place, name in enumerate(compared.methods) if name == "random"]
+    out: Floats = compared.curves("test", "accuracy")[:, there]
+    return out
 
 
 def reached(compared: Compared, target: float) -> Floats:
@@ -59,15 +67,17 @@ def reached(compared: Compared, target: float) -> Floats:
 
 
 def _table(one: Judged, target: float, place: int) -> Table:
-    compared = one.level
+    # Means are over the seeds that all methods have; what is saved is paired, so over every seed that two have.
+    compared, level = one.compared, one.level
     needed = reached(compared, target)
+    shared = [seed in level.seeds for seed in compared.seeds]
     base = needed[:, compared.methods.index("random")] if "random" in compared.methods else None
     groups = ordered(compared.methods)
     names = [name for group in groups for name in group]
     rows: list[tuple[Value, ...]] = []
     for name in names:
         own = needed[:, compared.methods.index(name)]
-        own_there = own[~np.isnan(own)]
+        own_there = own[shared & ~np.isnan(own)]
         row: list[Value] = [label(name), f"{int(np.isfinite(own_there).sum())} of {len(own_there)}", _mean(own_there)]
         if base is not None:
             both = ~np.isnan(own) & ~np.isnan(base)
@@ -86,7 +96,7 @@ def _table(one: Judged, target: float, place: int) -> Table:
         "between "
         f"{int(compared.labels[0]):,} and {compared.end:,} labels.",
         tuple(columns), tuple(rows),
-        frozenset((i, 2) for i in best([row[2] for row in rows], -1, 1) if compared.even),
+        frozenset((i, 2) for i in best([row[2] for row in rows], -1, 1) if level.even),
         frozenset(int(end) - 1 for end in ends),
     )  # fmt: skip
 

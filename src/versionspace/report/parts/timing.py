@@ -26,7 +26,7 @@ _STAGES = (
 def timing(one: Judged) -> Part:
     """A table and bars of the stages."""
     title = "Time by stage"
-    runs = [run for run in one.compared.runs if any(r.seconds for r in run.rounds)]
+    runs = [run for run in one.level.runs if any(r.seconds for r in run.rounds)]
     if not runs:
         return Part(title, _HOW, ("These runs did not note their time.",))
     names = [name for group in ordered([run.method for run in runs]) for name in group]
