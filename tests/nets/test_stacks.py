@@ -206,8 +206,6 @@ class Asking(nn.Module):
 
     def forward(self, x):
         x = self.norm(x).flatten(1)
-        if self.training:
-            x = x + torch.rand(1)
         if self.training in self.modes:
             x = self.drop(x)
         return self.last(x)
@@ -231,6 +229,50 @@ def test_looking_at_both_modes_leaves_statistics_and_generator_alone():
     assert net.plain.norm.num_batches_tracked == 0
     assert not net.plain.training
     assert [name for name, _ in net.dropouts()] == ["drop"]
+
+
+class Drawing(nn.Module):
+    """A user's network with something on the way that may draw for itself."""
+
+    def __init__(self, shape, classes, on_the_way):
+        super().__init__()
+        self.inner = nn.Sequential(nn.Flatten(), on_the_way)
+        self.last = nn.Linear(shape[0] * shape[1] * shape[2], classes)
+
+    def forward(self, x):
+        return self.last(self.inner(x))
+
+
+class Functional(nn.Module):
+    """Dropout without a layer of its own."""
+
+    def __init__(self, modes):
+        super().__init__()
+        self.modes = modes
+
+    def forward(self, x):
+        return F.dropout(x, 0.5, self.training in self.modes)
+
+
+@pytest.mark.parametrize(("on_the_way", "got"), [
+    (Functional((True,)), r"inner.1 \(Functional\) in training"),
+    (Functional((True, False)), r"inner.1 \(Functional\) in training"),
+    (Functional((False,)), r"inner.1 \(Functional\) in evaluation"),
+    (nn.AlphaDropout(0.5), r"inner.1 \(AlphaDropout\) in training"),
+    (nn.RReLU(), r"inner.1 \(RReLU\) in training"),
+    (nn.TransformerEncoderLayer(432, 2, 8), r"inner.1.self_attn \(MultiheadAttention\) in training"),
+])  # fmt: skip
+def test_a_forward_that_draws_for_itself_is_refused(on_the_way, got):
+    """Threads would share its draws, the same call give other bits, and Monte-Carlo passes not differ."""
+    before = torch.random.get_rng_state()
+    with pytest.raises(InputError, match=f"net: expected a forward that draws nothing .* got draws by {got}. Use nn.D"):
+        network(lambda shape, classes: Drawing(shape, classes, on_the_way), SHAPE, 5)
+    assert torch.equal(torch.random.get_rng_state(), before)
+
+
+@pytest.mark.parametrize("on_the_way", [Functional(()), nn.AlphaDropout(0.0), nn.Dropout(0.5)])
+def test_a_forward_that_draws_nothing_is_not(on_the_way):
+    network(lambda shape, classes: Drawing(shape, classes, on_the_way), SHAPE, 5)
 
 
 def test_a_dropout_layer_under_two_names_is_replaced_under_both():

@@ -17,9 +17,9 @@ from torch import Tensor, nn
 from torch.func import functional_call, vmap
 
 from versionspace.errors import InputError
-from versionspace.nets import grouped
+from versionspace.nets import checking, grouped
 from versionspace.nets.architectures import NETS, Factory, Shape
-from versionspace.nets.layers import Dropout, counts, dropouts, watched, with_own_dropout
+from versionspace.nets.layers import Dropout, dropouts, watched, with_own_dropout
 
 Stack: TypeAlias = dict[str, Tensor]
 """Parameters and buffers by name, each (G, …)."""
@@ -87,7 +87,8 @@ def network(net: str | Factory, shape: Shape, classes: int, way: Way | None = No
         torch.manual_seed(0)
         plain = with_own_dropout(factory(shape, classes)).eval()
         if not isinstance(net, str):
-            _refuse_only_in_training(plain, torch.zeros(2, *shape))
+            checking.refuse_draws(plain, torch.zeros(2, *shape))
+            checking.refuse_only_in_training(plain, torch.zeros(2, *shape))
     with torch.no_grad():
         logits = watched(plain, torch.zeros(2, *shape))
     if tuple(logits.shape) != (2, classes):
@@ -106,22 +107,6 @@ def network(net: str | Factory, shape: Shape, classes: int, way: Way | None = No
         )
     named = isinstance(net, str)
     return Network(factory, shape, classes, plain, way or ("grouped" if named else _best_way(plain, shape)))
-
-
-def _refuse_only_in_training(plain: nn.Module, images: Tensor) -> None:
-    """Masks are made for the calls of a pass: a forward that asks `self.training` must make the same in both modes."""
-    if not any(isinstance(child, Dropout) and child.p > 0 for child in plain.modules()):
-        return
-    with torch.no_grad():
-        modes = [counts(copy.deepcopy(plain).train(training), images) for training in (False, True)]
-    for name, calls in modes[0].items():
-        if calls != modes[1][name]:
-            raise InputError(
-                "net",
-                expected="dropout layers that a pass calls as often in evaluation as in training",
-                got=f"{name or type(plain).__name__}: {calls} calls in evaluation, {modes[1][name]} in training",
-                fix="Call the layer without asking self.training: outside training it drops nothing by itself.",
-            )
 
 
 def _best_way(plain: nn.Module, shape: Shape) -> Way:

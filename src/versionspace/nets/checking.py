@@ -1,0 +1,61 @@
+"""Whether a network of one's own can be a member of an ensemble: asked before it is trained."""
+
+import copy
+
+import torch
+from torch import Tensor, nn
+
+from versionspace.errors import InputError
+from versionspace.nets.layers import Dropout, counts
+
+
+@torch.no_grad()
+def refuse_draws(plain: nn.Module, images: Tensor) -> None:
+    """Threads share torch's generator: what a forward draws from it depends on which of them comes first."""
+    for training in (True, False):
+        found = _drawing(copy.deepcopy(plain).train(training), images)
+        if found is not None:
+            raise InputError(
+                "net",
+                expected="a forward that draws nothing from torch's own generator",
+                got=f"draws by {found} in {'training' if training else 'evaluation'}",
+                fix="Use nn.Dropout layers (nn.Dropout2d for channels), whose masks belong to the member, in place of "
+                "F.dropout and its like; of a layer that drops inside, such as attention, set the rate to 0.",
+            )
+
+
+def _drawing(module: nn.Module, images: Tensor) -> str | None:
+    """The first layer that moves torch's generator in a pass, the innermost that does."""
+    before: list[Tensor] = []
+    found: list[str] = []
+
+    def enter(*_: object) -> None:
+        before.append(torch.random.get_rng_state())
+
+    for name, layer in module.named_modules():
+        called = f"{name} ({type(layer).__name__})" if name else type(layer).__name__
+
+        def leave(*_: object, called: str = called) -> None:
+            if not torch.equal(before.pop(), torch.random.get_rng_state()):
+                found.append(called)
+
+        layer.register_forward_pre_hook(enter)
+        layer.register_forward_hook(leave)
+    module(images)
+    return found[0] if found else None
+
+
+@torch.no_grad()
+def refuse_only_in_training(plain: nn.Module, images: Tensor) -> None:
+    """Masks are made for the calls of a pass: a forward that asks `self.training` must make the same in both modes."""
+    if not any(isinstance(child, Dropout) and child.p > 0 for child in plain.modules()):
+        return
+    modes = [counts(copy.deepcopy(plain).train(training), images) for training in (False, True)]
+    for name, calls in modes[0].items():
+        if calls != modes[1][name]:
+            raise InputError(
+                "net",
+                expected="dropout layers that a pass calls as often in evaluation as in training",
+                got=f"{name or type(plain).__name__}: {calls} calls in evaluation, {modes[1][name]} in training",
+                fix="Call the layer without asking self.training: outside training it drops nothing by itself.",
+            )
