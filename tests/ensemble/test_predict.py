@@ -10,7 +10,7 @@ import torch
 
 import versionspace as vs
 from ensemble.made_up import images
-from nets.test_stacks import Twice, Viewing
+from nets.test_stacks import Tied, Twice, Viewing
 from versionspace.ensemble import Ensemble, Heads, Normalisation, Training
 from versionspace.ensemble.deepfool import OVERSHOOT, STEPS, Fooled, deepfool
 from versionspace.ensemble.work import pick_device
@@ -21,7 +21,7 @@ PIXELS, LABELS = images(80)
 MORE, _ = images(700, seed=3)
 
 
-@pytest.fixture(scope="module", params=["small", "conv6", Viewing], ids=["small", "conv6", "own"])
+@pytest.fixture(scope="module", params=["small", "conv6", Viewing, Tied], ids=["small", "conv6", "own", "tied"])
 def ensemble(request):
     """Members that fit their labels: what DeepFool does to a network that has learnt nothing yet says little."""
     training = Training(epochs=60, watch="training loss")
@@ -165,7 +165,7 @@ def test_perturbations_are_in_units_of_the_pixel(ensemble):
 
 def test_what_is_saved_is_loaded(ensemble, tmp_path):
     ensemble.save(tmp_path / "a")
-    own = Viewing if not isinstance(ensemble.net, str) else None
+    own = ensemble.net if not isinstance(ensemble.net, str) else None
     again = Ensemble.load(tmp_path / "a", net=own)
     np.testing.assert_array_equal(again.predict_proba(MORE), ensemble.predict_proba(MORE))
     np.testing.assert_array_equal(again.mc_dropout_proba(MORE[:9]), ensemble.mc_dropout_proba(MORE[:9]))

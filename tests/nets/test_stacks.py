@@ -1,5 +1,7 @@
 """A stack of members gives what each member gives alone."""
 
+import copy
+
 import pytest
 import torch
 from torch import nn
@@ -9,6 +11,7 @@ from versionspace.errors import InputError
 from versionspace.nets import NETS, network
 from versionspace.nets.layers import Dropout, draw_mask, with_own_dropout
 from versionspace.nets.stacks import ordinary, side_by_side, stack
+from versionspace.nets.ties import first_names
 
 SHAPE = (3, 12, 12)
 
@@ -42,8 +45,25 @@ class Branching(nn.Module):
         return self.last(x.flatten(1))
 
 
+class Tied(nn.Module):
+    """A user's network with one weight at two places, and layers that have a second name, batch norm among them."""
+
+    def __init__(self, shape, classes):
+        super().__init__()
+        self.body = nn.Sequential(nn.Conv2d(shape[0], 4, 3, padding=1), nn.BatchNorm2d(4), nn.ReLU(), nn.Dropout(0.2))
+        self.first, self.same = self.body[0], self.body
+        self.middle = nn.Linear(4 * shape[1] * shape[2], 16)
+        self.there, self.back, self.last = nn.Linear(16, 16), nn.Linear(16, 16), nn.Linear(16, classes)
+        self.back.weight = self.there.weight
+
+    def forward(self, x):
+        x = torch.relu(self.middle(self.same(x).flatten(1)))
+        return self.last(x + self.back(torch.relu(self.there(x))))
+
+
 CASES = [(name, name, "grouped") for name in NETS]
 CASES += [("viewing", Viewing, "mapped"), ("viewing, looped", Viewing, "looped"), ("branching", Branching, "looped")]
+CASES += [("tied", Tied, "mapped"), ("tied, looped", Tied, "looped")]
 
 
 def members(net, count):
@@ -87,7 +107,7 @@ def test_own_images_give_what_each_member_gives_alone(case, training):
         expected = module(ordinary(images[m].permute(0, 3, 1, 2)))
         torch.testing.assert_close(found[m], expected, rtol=1e-10, atol=1e-10)
         for name, value in module.state_dict().items():  # running statistics moved alike
-            torch.testing.assert_close(state[name][m], value, rtol=1e-10, atol=1e-10)
+            torch.testing.assert_close(state[first_names(module)[name]][m], value, rtol=1e-10, atol=1e-10)
 
 
 def test_shared_images_come_once(case):
@@ -103,6 +123,27 @@ def test_the_way_is_found():
     assert network("conv2", SHAPE, 5).way == "grouped"
     assert network(Viewing, SHAPE, 5).way == "mapped"
     assert network(Branching, SHAPE, 5).way == "looped"
+    assert network(Tied, SHAPE, 5).way == "mapped"
+
+
+def test_a_tensor_of_several_names_is_there_once():
+    net = network(Tied, SHAPE, 5)
+    names = set(stack(members(net, 2)))
+    assert names == {name for name in net.plain.state_dict() if not name.startswith(("first", "same", "back.weight"))}
+    assert set(net.parameters()) == {name for name in names if not name.startswith("body.1.") or "_" not in name}
+
+
+@pytest.mark.parametrize("way", ["mapped", "looped"])
+def test_a_pass_leaves_none_of_a_members_tensors_behind(way, monkeypatch):
+    """A layer swapped in and out under both of its names would keep what was swapped in."""
+    net = network(Tied, SHAPE, 5, way=way)
+    (module,), copied = members(net, 1), []
+    monkeypatch.setattr(copy, "deepcopy", lambda plain: copied.append(module) or module)
+    before = dict(module.state_dict(keep_vars=True))
+    run = net.runner(False, dtype=torch.double)
+    run(stack(members(net, 2)), {}, torch.zeros(2, *SHAPE, dtype=torch.double))
+    assert copied == [module]
+    assert all(value is before[name] for name, value in module.state_dict(keep_vars=True).items())
 
 
 def test_making_a_network_leaves_torchs_generator_alone():

@@ -18,7 +18,7 @@ from versionspace.ensemble.deepfool import deepfool
 from versionspace.ensemble.normalise import Normalisation
 from versionspace.errors import InputError
 from versionspace.nets.layers import Dropout, draw_mask, dropouts
-from versionspace.nets.stacks import Network, Stack, member, ordinary
+from versionspace.nets.stacks import Network, Stack, load, member, ordinary
 from versionspace.nets.thin import with_quick_image_gradients
 from versionspace.space.beliefs import smallest
 from versionspace.types import Array
@@ -126,7 +126,7 @@ class Predictor:
     def module(self, index: int) -> nn.Module:
         """One member as a plain module, in evaluation mode."""
         module = copy.deepcopy(self.network.plain).to(self.device, self.dtype)
-        module.load_state_dict(member(self.state, index))
+        load(module, member(self.state, index))
         return module.eval()
 
     @work.enough_memory("predicting")

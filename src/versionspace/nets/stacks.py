@@ -20,9 +20,10 @@ from versionspace.errors import InputError
 from versionspace.nets import checking, grouped
 from versionspace.nets.architectures import NETS, Factory, Shape
 from versionspace.nets.layers import Dropout, dropouts, watched, with_own_dropout
+from versionspace.nets.ties import first_names, further_places
 
 Stack: TypeAlias = dict[str, Tensor]
-"""Parameters and buffers by name, each (G, …)."""
+"""Parameters and buffers by name, each (G, …), and each once, by its first name."""
 Masks: TypeAlias = dict[str, Tensor]
 """Dropout masks by the layer's name, each (G, B, …)."""
 Way: TypeAlias = Literal["grouped", "mapped", "looped"]
@@ -124,7 +125,13 @@ def _best_way(plain: nn.Module, shape: Shape) -> Way:
 def stack(modules: Sequence[nn.Module]) -> Stack:
     """The modules' parameters and buffers, stacked."""
     states = [module.state_dict() for module in modules]
-    return {name: torch.stack([state[name].detach().clone() for state in states]) for name in states[0]}
+    once = dict.fromkeys(first_names(modules[0]).values())
+    return {name: torch.stack([state[name].detach().clone() for state in states]) for name in once}
+
+
+def load(module: nn.Module, state: Stack) -> None:
+    """Gives a module the values of one member."""
+    module.load_state_dict({name: state[first] for name, first in first_names(module).items()})
 
 
 def size(state: Stack) -> int:
@@ -162,9 +169,7 @@ def _grouped(plain: nn.Module, training: bool) -> Runner:
 
 
 def _mapped(module: nn.Module, channels: int) -> Runner:
-    def one(values: Stack, images: Tensor) -> Tensor:
-        logits: Tensor = functional_call(module, values, (images,))
-        return logits
+    one = _one(module)
 
     def run(state: Stack, masks: Masks, images: Tensor) -> Tensor:
         own = _per_member(images, size(state), channels)
@@ -176,15 +181,27 @@ def _mapped(module: nn.Module, channels: int) -> Runner:
 
 
 def _looped(module: nn.Module, channels: int) -> Runner:
+    one = _one(module)
+
     def run(state: Stack, masks: Masks, images: Tensor) -> Tensor:
         own = _per_member(images, size(state), channels)
         values = _with_masks(state, masks)
-        logits = [
-            functional_call(module, member(values, g), (own[g] if own.dim() == 5 else own,)) for g in range(size(state))
-        ]
+        logits = [one(member(values, g), own[g] if own.dim() == 5 else own) for g in range(size(state))]
         return torch.stack(logits)
 
     return run
+
+
+def _one(module: nn.Module) -> Callable[[Stack, Tensor], Tensor]:
+    """A function from one member's values and images (B, …) to logits (B, C)."""
+    further = further_places(module)
+
+    def one(values: Stack, images: Tensor) -> Tensor:
+        everywhere = {**values, **{name: values[first] for name, first in further.items()}}
+        logits: Tensor = functional_call(module, everywhere, (images,), tie_weights=False)  # they are tied here
+        return logits
+
+    return one
 
 
 def _with_masks(state: Stack, masks: Masks) -> Stack:
