@@ -272,6 +272,25 @@ def test_looking_at_both_modes_leaves_statistics_and_generator_alone():
     assert [name for name, _ in net.dropouts()] == ["drop"]
 
 
+@pytest.mark.parametrize(("lazy", "got"), [
+    (lambda: nn.LazyLinear(8), r"2 \(LazyLinear\)"),
+    (lambda: nn.LazyBatchNorm1d(affine=False), r"2 \(LazyBatchNorm1d\)"),
+])  # fmt: skip
+def test_a_layer_without_sizes_is_refused(lazy, got):
+    def factory(shape, classes):
+        inputs = shape[0] * shape[1] * shape[2]
+        return nn.Sequential(nn.Flatten(), nn.Linear(inputs, 8), lazy(), nn.Linear(8, classes))
+
+    def passed_through(shape, classes):
+        net = factory(shape, classes).eval()
+        net(torch.zeros(2, *shape))
+        return net
+
+    with pytest.raises(InputError, match=f"net: expected layers whose sizes are known once .* got {got}. The factory"):
+        network(factory, SHAPE, 5)
+    assert network(passed_through, SHAPE, 5).way == "mapped"
+
+
 class Drawing(nn.Module):
     """A user's network with something on the way that may draw for itself."""
 

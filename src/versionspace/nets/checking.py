@@ -4,9 +4,23 @@ import copy
 
 import torch
 from torch import Tensor, nn
+from torch.nn.parameter import is_lazy
 
 from versionspace.errors import InputError
 from versionspace.nets.layers import Dropout, counts
+
+
+def refuse_lazy(plain: nn.Module) -> None:
+    """Members are stacked before any image is seen, so that each tensor must be there from the start."""
+    for name, layer in plain.named_modules():
+        if any(is_lazy(value) for value in (*layer.parameters(recurse=False), *layer.buffers(recurse=False))):
+            raise InputError(
+                "net",
+                expected="layers whose sizes are known once they are made",
+                got=_called(name, layer),
+                fix="The factory gets (channels, height, width): name the sizes, as in nn.Linear(64, 10), or let it "
+                "pass blank images through the network in evaluation mode before it gives it.",
+            )
 
 
 @torch.no_grad()
@@ -24,6 +38,10 @@ def refuse_draws(plain: nn.Module, images: Tensor) -> None:
             )
 
 
+def _called(name: str, layer: nn.Module) -> str:
+    return f"{name} ({type(layer).__name__})" if name else type(layer).__name__
+
+
 def _drawing(module: nn.Module, images: Tensor) -> str | None:
     """The first layer that moves torch's generator in a pass, the innermost that does."""
     before: list[Tensor] = []
@@ -33,9 +51,8 @@ def _drawing(module: nn.Module, images: Tensor) -> str | None:
         before.append(torch.random.get_rng_state())
 
     for name, layer in module.named_modules():
-        called = f"{name} ({type(layer).__name__})" if name else type(layer).__name__
 
-        def leave(*_: object, called: str = called) -> None:
+        def leave(*_: object, called: str = _called(name, layer)) -> None:
             if not torch.equal(before.pop(), torch.random.get_rng_state()):
                 found.append(called)
 

@@ -88,6 +88,7 @@ def network(net: str | Factory, shape: Shape, classes: int, way: Way | None = No
         torch.manual_seed(0)
         plain = with_own_dropout(factory(shape, classes)).eval()
         if not isinstance(net, str):
+            checking.refuse_lazy(plain)
             checking.refuse_draws(plain, torch.zeros(2, *shape))
             checking.refuse_only_in_training(plain, torch.zeros(2, *shape))
     with torch.no_grad():
