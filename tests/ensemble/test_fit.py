@@ -290,6 +290,25 @@ def test_hardly_any_labels(net, labels):
     assert all(np.isfinite(history.losses).all() for history in ensemble.history_)
 
 
+class Pooled(torch.nn.Sequential):
+    """A user's network whose batch norm sees one number of each image and channel."""
+
+    def __init__(self, shape, classes):
+        norm = torch.nn.BatchNorm2d(shape[0])
+        super().__init__(torch.nn.AdaptiveAvgPool2d(1), norm, torch.nn.Flatten(), torch.nn.Linear(shape[0], classes))
+
+
+@pytest.mark.parametrize(("net", "fine"), [("resnet18", False), (Pooled, False), ("conv6", True), ("small", True)])
+def test_batches_of_one_image_are_trained_with_where_batch_norm_can(net, fine):
+    pixels, labels = images(5)
+    one = Ensemble(net, members=2, classes=4, training=Training(epochs=1, batch=1, watch="training loss"))
+    if fine:
+        assert np.isfinite(one.fit(pixels, labels).predict_proba(pixels)).all()
+    else:
+        with pytest.raises(vs.InputError, match=r"training.batch: expected at least 2 .* batch norm .* got 1. Raise"):
+            one.fit(pixels, labels)
+
+
 def test_a_loss_that_is_not_finite_gets_a_sentence():
     pixels, labels = images(40)
     with pytest.raises(

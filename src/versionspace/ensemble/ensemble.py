@@ -19,6 +19,7 @@ from versionspace.ensemble.sizes import sizes
 from versionspace.ensemble.training import Training, read_training
 from versionspace.errors import InputError
 from versionspace.nets.architectures import Factory
+from versionspace.nets.checking import refuse_single_images
 from versionspace.nets.stacks import Network, Stack, find, network, stack
 from versionspace.types import Array, ArrayLike
 
@@ -112,6 +113,8 @@ class Ensemble:
         work.keep_memory()
         shape = (pixels.shape[3], pixels.shape[1], pixels.shape[2])
         net = network(self.net, shape, self.classes)
+        if training.batch == 1:
+            refuse_single_images(net.plain, torch.zeros(shape))
         normalisation = self.normalisation or Normalisation.of(pixels)
         table = sizes(self.net, shape)
         labelled = self._on_device(pixels, classes)

@@ -1,4 +1,4 @@
-"""Whether a network of one's own can be a member of an ensemble: asked before it is trained."""
+"""Whether a network, above all one's own, can be a member of an ensemble: asked before it is trained."""
 
 import copy
 
@@ -76,3 +76,19 @@ def refuse_only_in_training(plain: nn.Module, images: Tensor) -> None:
                 got=f"{name or type(plain).__name__}: {calls} calls in evaluation, {modes[1][name]} in training",
                 fix="Call the layer without asking self.training: outside training it drops nothing by itself.",
             )
+
+
+@torch.no_grad()
+def refuse_single_images(plain: nn.Module, image: Tensor) -> None:
+    """Batches of one image, where the network's batch norm would get single numbers, which have no deviation."""
+    try:
+        copy.deepcopy(plain).train()(image[None])
+    except ValueError as error:
+        if "more than 1 value per channel" not in str(error):
+            raise
+        raise InputError(
+            "training.batch",
+            expected="at least 2 images, since batch norm gets one number of each image and channel in this network",
+            got="1",
+            fix="Raise it; the paper's are 16 and 32.",
+        ) from error
