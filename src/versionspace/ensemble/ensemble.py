@@ -178,7 +178,10 @@ class Ensemble:
         return self._each(member, lambda m: predictor.mc_dropout(pixels, passes, m, self.seed, self._round))
 
     def perturbations(self, images: ArrayLike, member: Member = 0) -> Array:
-        """Sizes of the smallest adversarial perturbations by DeepFool, (N,); ``"all"`` adds a leading M."""
+        """Sizes of the smallest adversarial perturbations by DeepFool, (N,); ``"all"`` adds a leading M.
+
+        An image for which none is found has the largest size of the call.
+        """
         predictor, pixels = self._fitted(images), read_images(images)
         return self._each(member, lambda m: predictor.perturbations(pixels, m))
 
