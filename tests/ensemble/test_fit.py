@@ -152,6 +152,14 @@ def test_training_leaves_torchs_generator_and_threads_alone():
     assert torch.get_num_threads() == before[1]
 
 
+def test_training_leaves_the_generators_of_gpus_alone(monkeypatch):
+    before = digest(fitted(seed=1))
+    monkeypatch.setattr(torch.cuda, "manual_seed_all", lambda seed: pytest.fail("a GPU's generator is seeded"))
+    assert digest(fitted(seed=1)) == before
+    with torch.device("meta"):  # not what a user had in mind; a GPU as the default is
+        assert digest(fitted(seed=1, device="cpu")) == before
+
+
 def test_members_learn():
     pixels, labels = images(120)
     test, truth = images(200, seed=1)

@@ -10,7 +10,7 @@ from torch.nn import functional as F
 from versionspace.errors import InputError
 from versionspace.nets import NETS, network
 from versionspace.nets.layers import Dropout, draw_mask, with_own_dropout
-from versionspace.nets.stacks import ordinary, side_by_side, stack
+from versionspace.nets.stacks import ordinary, seeded, side_by_side, stack
 from versionspace.nets.ties import first_names
 
 SHAPE = (3, 12, 12)
@@ -151,6 +151,33 @@ def test_making_a_network_leaves_torchs_generator_alone():
     before = torch.random.get_rng_state()
     network("conv2", SHAPE, 5)
     assert torch.equal(torch.random.get_rng_state(), before)
+
+
+def test_making_a_network_leaves_the_generators_of_gpus_alone(monkeypatch):
+    """They are not put back: a user who draws on a GPU would get the same numbers again after every fit."""
+    monkeypatch.setattr(torch.cuda, "manual_seed_all", lambda seed: pytest.fail("a GPU's generator is seeded"))
+    net = network("small", SHAPE, 5)
+    with seeded(3):
+        found = net.make().state_dict()
+    monkeypatch.undo()
+    torch.manual_seed(3)
+    for name, value in net.make().state_dict().items():
+        assert torch.equal(found[name], value)
+
+
+@pytest.mark.parametrize("factory", ["small", Viewing])
+def test_networks_are_made_on_the_processor_whatever_the_default_device(factory):
+    """First weights are then the same everywhere; "meta" is a device that every machine has."""
+    made = []
+    for device in ("cpu", "meta"):
+        with torch.device(device):
+            net = network(factory, SHAPE, 5)
+            with seeded(3):
+                made.append(net.make().state_dict())
+        assert net.way == ("grouped" if factory == "small" else "mapped")
+        assert {value.device.type for value in net.plain.state_dict().values()} == {"cpu"}
+    for name, value in made[0].items():
+        assert torch.equal(made[1][name], value)
 
 
 def test_torchs_dropout_is_replaced_and_keeps_its_rate_and_kind():

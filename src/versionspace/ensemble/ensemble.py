@@ -20,7 +20,7 @@ from versionspace.ensemble.training import Training, read_training
 from versionspace.errors import InputError
 from versionspace.nets.architectures import Factory
 from versionspace.nets.checking import refuse_single_images
-from versionspace.nets.stacks import Network, Stack, find, network, stack
+from versionspace.nets.stacks import Network, Stack, find, network, seeded, stack
 from versionspace.types import Array, ArrayLike
 
 Member = int | Literal["all"]
@@ -114,7 +114,7 @@ class Ensemble:
         shape = (pixels.shape[3], pixels.shape[1], pixels.shape[2])
         net = network(self.net, shape, self.classes)
         if training.batch == 1:
-            refuse_single_images(net.plain, torch.zeros(shape))
+            refuse_single_images(net.plain, torch.zeros(shape, device="cpu"))
         normalisation = self.normalisation or Normalisation.of(pixels)
         table = sizes(self.net, shape)
         labelled = self._on_device(pixels, classes)
@@ -270,11 +270,10 @@ class Ensemble:
         return Predictor(net, state, normalisation, table.group, table.images, self.threads, self.dtype, self.device)
 
     def _first_weights(self, net: Network, round_: int) -> Stack:
-        """Each member's own draw. Modules draw from torch's global generator, which is put back as it was."""
+        """Each member's own draw."""
         modules = []
         for m in range(self.members):
-            with torch.random.fork_rng(devices=[]):
-                torch.manual_seed(rng.key(self.seed, "ensemble", round_, m, "weights") % 2**63)
+            with seeded(rng.key(self.seed, "ensemble", round_, m, "weights") % 2**63):
                 modules.append(net.make())
         state = stack(modules)
         return {

@@ -8,7 +8,8 @@ Three ways to push images through a stack give the same numbers up to rounding:
 """
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -84,31 +85,42 @@ def find(net: str | Factory) -> Factory:
 def network(net: str | Factory, shape: Shape, classes: int, way: Way | None = None) -> Network:
     """The architecture for images of this shape, checked by passing two blank images through."""
     factory = find(net)
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(0)
-        plain = with_own_dropout(factory(shape, classes)).eval()
-        if not isinstance(net, str):
-            checking.refuse_lazy(plain)
-            checking.refuse_draws(plain, torch.zeros(2, *shape))
-            checking.refuse_only_in_training(plain, torch.zeros(2, *shape))
-    with torch.no_grad():
-        logits = watched(plain, torch.zeros(2, *shape))
-    if tuple(logits.shape) != (2, classes):
-        raise InputError(
-            "net",
-            expected=f"logits of shape (2, {classes}) for two images of shape {shape}",
-            got=f"{tuple(logits.shape)}",
-            fix="The factory gets (channels, height, width) and the number of classes; its last layer must fit.",
-        )
-    if not any(value.requires_grad for value in plain.parameters()):
-        raise InputError(
-            "net",
-            expected="parameters to train",
-            got="a network without any that requires a gradient",
-            fix="Leave requires_grad of the layers to train as it is, True.",
-        )
     named = isinstance(net, str)
-    return Network(factory, shape, classes, plain, way or ("grouped" if named else _best_way(plain, shape)))
+    with seeded(0):
+        plain = with_own_dropout(factory(shape, classes)).eval()
+        images = torch.zeros(2, *shape)
+        if not named:
+            checking.refuse_lazy(plain)
+            checking.refuse_draws(plain, images)
+            checking.refuse_only_in_training(plain, images)
+        with torch.no_grad():
+            logits = watched(plain, images)
+        if tuple(logits.shape) != (2, classes):
+            raise InputError(
+                "net",
+                expected=f"logits of shape (2, {classes}) for two images of shape {shape}",
+                got=f"{tuple(logits.shape)}",
+                fix="The factory gets (channels, height, width) and the number of classes; its last layer must fit.",
+            )
+        if not any(value.requires_grad for value in plain.parameters()):
+            raise InputError(
+                "net",
+                expected="parameters to train",
+                got="a network without any that requires a gradient",
+                fix="Leave requires_grad of the layers to train as it is, True.",
+            )
+        return Network(factory, shape, classes, plain, way or ("grouped" if named else _best_way(plain, shape)))
+
+
+@contextmanager
+def seeded(seed: int) -> Iterator[None]:
+    """Modules made inside draw on the processor, whatever torch's default device; its generator is put back.
+
+    `torch.manual_seed` would seed those of GPUs too, which nothing puts back.
+    """
+    with torch.random.fork_rng(devices=[]), torch.device("cpu"):
+        torch.default_generator.manual_seed(seed)
+        yield
 
 
 def _best_way(plain: nn.Module, shape: Shape) -> Way:
