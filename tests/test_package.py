@@ -66,6 +66,12 @@ def test_the_readme_names_every_file_of_the_core(repository):
             assert path.name in tree or path.name in ("problem.py", "order.py", "chosen.py"), path.name
 
 
+def test_pages_that_the_source_points_to_are_there(repository):
+    for path in (repository / "src" / "versionspace").rglob("*.py"):
+        for page in re.findall(r"docs/[\w-]+\.md", path.read_text()):
+            assert (repository / page).exists(), f"{path.name}: {page}"
+
+
 def test_the_contracts_name_the_core(repository):
     config = tomllib.loads((repository / "pyproject.toml").read_text())
     layers, forbidden = config["tool"]["importlinter"]["contracts"]

@@ -7,10 +7,11 @@ import sys
 
 import numpy as np
 import pytest
+import torch
 
 import versionspace as vs
 from versionspace.data import load
-from versionspace.ensemble import embedding, feature_cache
+from versionspace.ensemble import embedding, feature_cache, work
 from versionspace.ensemble.embedding import Embedding
 from versionspace.ensemble.feature_cache import FeatureCache, key_of
 
@@ -88,6 +89,25 @@ def test_another_size_is_another_cache(tmp_path, passes):
     found = Embedding(side=64, cache=tmp_path)(IMAGES[:1])
     assert len(passes) == 2
     np.testing.assert_array_equal(found, Embedding(side=64, cache=False)(IMAGES[:1]))
+
+
+@pytest.mark.parametrize(("where", "name", "other"), [
+    (work, "processor", lambda: "an abacus"), (torch, "__version__", "99.0"),
+], ids=["processor", "torch"])  # fmt: skip
+def test_what_rounds_otherwise_is_another_cache(where, name, other, tmp_path, passes, monkeypatch):
+    """A home is shared by machines and outlives versions: features of elsewhere are not what is computed here."""
+    made(tmp_path)(IMAGES[:1])
+    monkeypatch.setattr(where, name, other)
+    for _ in range(2):
+        made(tmp_path)(IMAGES[:1])
+    assert len(passes) == 2
+
+
+def test_a_gpu_has_another_cache_than_the_processor_beside_it(tmp_path, monkeypatch):
+    made(tmp_path)(IMAGES[:1])
+    monkeypatch.setattr(torch.cuda, "get_device_name", lambda device: "a GPU")
+    found = [made(tmp_path, device=torch.device(name)).cache.find([key_of(IMAGES[0])]) for name in ("cpu", "cuda:0")]
+    assert [len(some.positions) for some in found] == [1, 0]
 
 
 @pytest.mark.parametrize(

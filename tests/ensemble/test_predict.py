@@ -3,6 +3,7 @@
 import importlib
 import json
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ import torch
 
 import versionspace as vs
 from ensemble.made_up import images
-from nets.test_stacks import Twice, Viewing
+from nets.test_stacks import Tied, Twice, Viewing
 from versionspace.ensemble import Ensemble, Heads, Normalisation, Training
 from versionspace.ensemble.deepfool import OVERSHOOT, STEPS, Fooled, deepfool
 from versionspace.ensemble.work import pick_device
@@ -21,7 +22,7 @@ PIXELS, LABELS = images(80)
 MORE, _ = images(700, seed=3)
 
 
-@pytest.fixture(scope="module", params=["small", "conv6", Viewing], ids=["small", "conv6", "own"])
+@pytest.fixture(scope="module", params=["small", "conv6", Viewing, Tied], ids=["small", "conv6", "own", "tied"])
 def ensemble(request):
     """Members that fit their labels: what DeepFool does to a network that has learnt nothing yet says little."""
     training = Training(epochs=60, watch="training loss")
@@ -165,7 +166,7 @@ def test_perturbations_are_in_units_of_the_pixel(ensemble):
 
 def test_what_is_saved_is_loaded(ensemble, tmp_path):
     ensemble.save(tmp_path / "a")
-    own = Viewing if not isinstance(ensemble.net, str) else None
+    own = ensemble.net if not isinstance(ensemble.net, str) else None
     again = Ensemble.load(tmp_path / "a", net=own)
     np.testing.assert_array_equal(again.predict_proba(MORE), ensemble.predict_proba(MORE))
     np.testing.assert_array_equal(again.mc_dropout_proba(MORE[:9]), ensemble.mc_dropout_proba(MORE[:9]))
@@ -306,19 +307,66 @@ class Standing:
         return self.values
 
 
-@pytest.mark.parametrize("kind", ["ensemble", "heads"])
-def test_perturbations_where_there_is_no_double_precision(kind, monkeypatch):
-    ensemble = (
-        Heads(members=1, classes=4, cache=False, side=32)
-        if kind == "heads"
-        else Ensemble("small", members=1, classes=4, training=QUICK)
-    )
-    ensemble.fit(PIXELS[:20], LABELS[:20])
-    module = importlib.import_module("versionspace.ensemble." + ("heads" if kind == "heads" else "predict"))
-    monkeypatch.setattr(
-        module, "deepfool", lambda network, images: Fooled(images, Standing(torch.ones(len(images))), None)
-    )
+@pytest.fixture(params=["ensemble", "heads"])
+def either(request):
+    """How to make an ensemble, or heads, of one member, and the module that lets DeepFool loose on it."""
+    name = "versionspace.ensemble." + ("heads" if request.param == "heads" else "predict")
+
+    def made(classes):
+        if request.param == "heads":
+            return Heads(members=1, classes=classes, cache=False, side=32)
+        return Ensemble("small", members=1, classes=classes, training=QUICK)
+
+    return made, importlib.import_module(name)
+
+
+def test_perturbations_where_there_is_no_double_precision(either, monkeypatch):
+    made, module = either
+    ensemble = made(4).fit(PIXELS[:20], LABELS[:20])
+
+    def fooled(network, images):
+        return Fooled(images, Standing(torch.ones(len(images))), torch.ones(len(images), dtype=torch.bool))
+
+    monkeypatch.setattr(module, "deepfool", fooled)
     assert (ensemble.perturbations(PIXELS[:3]) == 1.0).all()
+
+
+def test_where_no_perturbation_is_found_the_largest_stands(either, monkeypatch):
+    made, module = either
+    ensemble = made(4).fit(PIXELS[:20], LABELS[:20])
+    sizes, changed = torch.tensor([0.5, 0.0, 3.0, 4.0, 1.0]), torch.tensor([True, False, True, False, True])
+    monkeypatch.setattr(module, "deepfool", lambda network, images: Fooled(images, sizes, changed))
+    assert ensemble.perturbations(PIXELS[:5]).tolist() == [0.5, 4.0, 3.0, 4.0, 1.0]
+
+
+def test_one_class_has_no_perturbations(either):
+    ensemble = either[0](1).fit(PIXELS[:20], np.zeros(20, int))
+    with pytest.raises(vs.InputError, match=r"classes: expected at least 2.* got 1. Raise classes, or ask by another"):
+        ensemble.perturbations(PIXELS[:3])
+
+
+class Nightblind(torch.nn.Module):
+    """A user's network that sees nothing in images darker than the mean: no gradient leads out of there."""
+
+    def __init__(self, shape, classes):
+        super().__init__()
+        self.last = torch.nn.Linear(1, classes)
+
+    def forward(self, x):
+        return self.last(torch.relu(x.mean(dim=(1, 2, 3)))[:, None])
+
+
+def test_an_image_that_nothing_moves_is_not_asked_first():
+    """Its attempt is of size 0; in chunks, one of which nothing moves, it is as in one."""
+    ensemble = Ensemble(Nightblind, members=1, classes=2, training=QUICK).fit(PIXELS, LABELS % 2)
+    found = ensemble._predictor
+    found.state["last.weight"][0], found.state["last.bias"][0] = torch.tensor([[1.0], [-1]]), torch.tensor([-0.5, 0.5])
+    pool = np.repeat(np.array([10, 20, 30, 200, 220, 250], np.uint8), 64).reshape(6, 8, 8, 1)
+    sizes = ensemble.perturbations(pool)
+    assert 0 < sizes[3] < sizes[4] < sizes[5]
+    assert (sizes[:3] == sizes[5]).all()
+    assert vs.query("dfal", 2, perturbations=sizes).tolist() == [3, 4]
+    np.testing.assert_array_equal(replace(found, images_at_once=3).perturbations(pool, 0), sizes)
 
 
 def test_a_gpu_has_its_number(monkeypatch):

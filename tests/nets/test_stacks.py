@@ -1,5 +1,7 @@
 """A stack of members gives what each member gives alone."""
 
+import copy
+
 import pytest
 import torch
 from torch import nn
@@ -8,7 +10,8 @@ from torch.nn import functional as F
 from versionspace.errors import InputError
 from versionspace.nets import NETS, network
 from versionspace.nets.layers import Dropout, draw_mask, with_own_dropout
-from versionspace.nets.stacks import ordinary, side_by_side, stack
+from versionspace.nets.stacks import ordinary, seeded, side_by_side, stack
+from versionspace.nets.ties import first_names
 
 SHAPE = (3, 12, 12)
 
@@ -42,8 +45,25 @@ class Branching(nn.Module):
         return self.last(x.flatten(1))
 
 
+class Tied(nn.Module):
+    """A user's network with one weight at two places, and layers that have a second name, batch norm among them."""
+
+    def __init__(self, shape, classes):
+        super().__init__()
+        self.body = nn.Sequential(nn.Conv2d(shape[0], 4, 3, padding=1), nn.BatchNorm2d(4), nn.ReLU(), nn.Dropout(0.2))
+        self.first, self.same = self.body[0], self.body
+        self.middle = nn.Linear(4 * shape[1] * shape[2], 16)
+        self.there, self.back, self.last = nn.Linear(16, 16), nn.Linear(16, 16), nn.Linear(16, classes)
+        self.back.weight = self.there.weight
+
+    def forward(self, x):
+        x = torch.relu(self.middle(self.same(x).flatten(1)))
+        return self.last(x + self.back(torch.relu(self.there(x))))
+
+
 CASES = [(name, name, "grouped") for name in NETS]
 CASES += [("viewing", Viewing, "mapped"), ("viewing, looped", Viewing, "looped"), ("branching", Branching, "looped")]
+CASES += [("tied", Tied, "mapped"), ("tied, looped", Tied, "looped")]
 
 
 def members(net, count):
@@ -87,7 +107,7 @@ def test_own_images_give_what_each_member_gives_alone(case, training):
         expected = module(ordinary(images[m].permute(0, 3, 1, 2)))
         torch.testing.assert_close(found[m], expected, rtol=1e-10, atol=1e-10)
         for name, value in module.state_dict().items():  # running statistics moved alike
-            torch.testing.assert_close(state[name][m], value, rtol=1e-10, atol=1e-10)
+            torch.testing.assert_close(state[first_names(module)[name]][m], value, rtol=1e-10, atol=1e-10)
 
 
 def test_shared_images_come_once(case):
@@ -103,6 +123,27 @@ def test_the_way_is_found():
     assert network("conv2", SHAPE, 5).way == "grouped"
     assert network(Viewing, SHAPE, 5).way == "mapped"
     assert network(Branching, SHAPE, 5).way == "looped"
+    assert network(Tied, SHAPE, 5).way == "mapped"
+
+
+def test_a_tensor_of_several_names_is_there_once():
+    net = network(Tied, SHAPE, 5)
+    names = set(stack(members(net, 2)))
+    assert names == {name for name in net.plain.state_dict() if not name.startswith(("first", "same", "back.weight"))}
+    assert set(net.parameters()) == {name for name in names if not name.startswith("body.1.") or "_" not in name}
+
+
+@pytest.mark.parametrize("way", ["mapped", "looped"])
+def test_a_pass_leaves_none_of_a_members_tensors_behind(way, monkeypatch):
+    """A layer swapped in and out under both of its names would keep what was swapped in."""
+    net = network(Tied, SHAPE, 5, way=way)
+    (module,), copied = members(net, 1), []
+    monkeypatch.setattr(copy, "deepcopy", lambda plain: copied.append(module) or module)
+    before = dict(module.state_dict(keep_vars=True))
+    run = net.runner(False, dtype=torch.double)
+    run(stack(members(net, 2)), {}, torch.zeros(2, *SHAPE, dtype=torch.double))
+    assert copied == [module]
+    assert all(value is before[name] for name, value in module.state_dict(keep_vars=True).items())
 
 
 def test_making_a_network_leaves_torchs_generator_alone():
@@ -110,6 +151,33 @@ def test_making_a_network_leaves_torchs_generator_alone():
     before = torch.random.get_rng_state()
     network("conv2", SHAPE, 5)
     assert torch.equal(torch.random.get_rng_state(), before)
+
+
+def test_making_a_network_leaves_the_generators_of_gpus_alone(monkeypatch):
+    """They are not put back: a user who draws on a GPU would get the same numbers again after every fit."""
+    monkeypatch.setattr(torch.cuda, "manual_seed_all", lambda seed: pytest.fail("a GPU's generator is seeded"))
+    net = network("small", SHAPE, 5)
+    with seeded(3):
+        found = net.make().state_dict()
+    monkeypatch.undo()
+    torch.manual_seed(3)
+    for name, value in net.make().state_dict().items():
+        assert torch.equal(found[name], value)
+
+
+@pytest.mark.parametrize("factory", ["small", Viewing])
+def test_networks_are_made_on_the_processor_whatever_the_default_device(factory):
+    """First weights are then the same everywhere; "meta" is a device that every machine has."""
+    made = []
+    for device in ("cpu", "meta"):
+        with torch.device(device):
+            net = network(factory, SHAPE, 5)
+            with seeded(3):
+                made.append(net.make().state_dict())
+        assert net.way == ("grouped" if factory == "small" else "mapped")
+        assert {value.device.type for value in net.plain.state_dict().values()} == {"cpu"}
+    for name, value in made[0].items():
+        assert torch.equal(made[1][name], value)
 
 
 def test_torchs_dropout_is_replaced_and_keeps_its_rate_and_kind():
@@ -206,8 +274,6 @@ class Asking(nn.Module):
 
     def forward(self, x):
         x = self.norm(x).flatten(1)
-        if self.training:
-            x = x + torch.rand(1)
         if self.training in self.modes:
             x = self.drop(x)
         return self.last(x)
@@ -231,6 +297,69 @@ def test_looking_at_both_modes_leaves_statistics_and_generator_alone():
     assert net.plain.norm.num_batches_tracked == 0
     assert not net.plain.training
     assert [name for name, _ in net.dropouts()] == ["drop"]
+
+
+@pytest.mark.parametrize(("lazy", "got"), [
+    (lambda: nn.LazyLinear(8), r"2 \(LazyLinear\)"),
+    (lambda: nn.LazyBatchNorm1d(affine=False), r"2 \(LazyBatchNorm1d\)"),
+])  # fmt: skip
+def test_a_layer_without_sizes_is_refused(lazy, got):
+    def factory(shape, classes):
+        inputs = shape[0] * shape[1] * shape[2]
+        return nn.Sequential(nn.Flatten(), nn.Linear(inputs, 8), lazy(), nn.Linear(8, classes))
+
+    def passed_through(shape, classes):
+        net = factory(shape, classes).eval()
+        net(torch.zeros(2, *shape))
+        return net
+
+    with pytest.raises(InputError, match=f"net: expected layers whose sizes are known once .* got {got}. The factory"):
+        network(factory, SHAPE, 5)
+    assert network(passed_through, SHAPE, 5).way == "mapped"
+
+
+class Drawing(nn.Module):
+    """A user's network with something on the way that may draw for itself."""
+
+    def __init__(self, shape, classes, on_the_way):
+        super().__init__()
+        self.inner = nn.Sequential(nn.Flatten(), on_the_way)
+        self.last = nn.Linear(shape[0] * shape[1] * shape[2], classes)
+
+    def forward(self, x):
+        return self.last(self.inner(x))
+
+
+class Functional(nn.Module):
+    """Dropout without a layer of its own."""
+
+    def __init__(self, modes):
+        super().__init__()
+        self.modes = modes
+
+    def forward(self, x):
+        return F.dropout(x, 0.5, self.training in self.modes)
+
+
+@pytest.mark.parametrize(("on_the_way", "got"), [
+    (Functional((True,)), r"inner.1 \(Functional\) in training"),
+    (Functional((True, False)), r"inner.1 \(Functional\) in training"),
+    (Functional((False,)), r"inner.1 \(Functional\) in evaluation"),
+    (nn.AlphaDropout(0.5), r"inner.1 \(AlphaDropout\) in training"),
+    (nn.RReLU(), r"inner.1 \(RReLU\) in training"),
+    (nn.TransformerEncoderLayer(432, 2, 8), r"inner.1.self_attn \(MultiheadAttention\) in training"),
+])  # fmt: skip
+def test_a_forward_that_draws_for_itself_is_refused(on_the_way, got):
+    """Threads would share its draws, the same call give other bits, and Monte-Carlo passes not differ."""
+    before = torch.random.get_rng_state()
+    with pytest.raises(InputError, match=f"net: expected a forward that draws nothing .* got draws by {got}. Use nn.D"):
+        network(lambda shape, classes: Drawing(shape, classes, on_the_way), SHAPE, 5)
+    assert torch.equal(torch.random.get_rng_state(), before)
+
+
+@pytest.mark.parametrize("on_the_way", [Functional(()), nn.AlphaDropout(0.0), nn.Dropout(0.5)])
+def test_a_forward_that_draws_nothing_is_not(on_the_way):
+    network(lambda shape, classes: Drawing(shape, classes, on_the_way), SHAPE, 5)
 
 
 def test_a_dropout_layer_under_two_names_is_replaced_under_both():

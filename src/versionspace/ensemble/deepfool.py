@@ -14,6 +14,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from versionspace.errors import InputError
+
 OVERSHOOT = 0.02
 STEPS = 50
 _STEP = 1e-4
@@ -31,7 +33,15 @@ class Fooled(NamedTuple):
 def deepfool(network: Callable[[Tensor], Tensor], images: Tensor) -> Fooled:
     """The smallest perturbations that change the network's mind about images (N, …). Cost 50·C passes at most."""
     with torch.no_grad():
-        first = network(images).argmax(dim=1)
+        logits = network(images)
+    if logits.shape[1] < 2:
+        raise InputError(
+            "classes",
+            expected="at least 2: a perturbation makes an image look like one of another class",
+            got=str(logits.shape[1]),
+            fix="Raise classes, or ask by another method than dfal.",
+        )
+    first = logits.argmax(dim=1)
     moved = torch.zeros_like(images)
     going = torch.arange(len(images), device=images.device)
     for step in range(STEPS + 1):

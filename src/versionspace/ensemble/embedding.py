@@ -2,9 +2,11 @@
 
 Images that the cache does not hold go through the backbone in chunks of exactly eight, the last one filled up: each
 chunk on one thread, several side by side. Neither the number of threads nor the images' company moves a bit of their
-features, so that what comes out of the cache is what would have been computed.
+features, and another processor or another torch has a cache of its own, so that what comes out of the cache is what
+would have been computed.
 """
 
+import hashlib
 import threading
 from collections.abc import Callable
 
@@ -56,7 +58,7 @@ class Embedding:
         self.device = device or torch.device("cpu")
         self.threads = threads
         self.progress = progress
-        self.cache = FeatureCache(f"{self.weights}-{self.side}", FEATURES, cache)
+        self.cache = FeatureCache(f"{self.weights}-{self.side}-{_rounding(self.device)}", FEATURES, cache)
 
     def __call__(self, images: Array, alive: Callable[[], None] | None = None) -> npt.NDArray[np.float32]:
         """Features float32 (N, 1280) of uint8 images (N, H, W, 1 or 3).
@@ -114,6 +116,11 @@ class Embedding:
 
         threads = self.threads if self.device.type == "cpu" else 1
         return np.concatenate(work.side_by_side(chunk, range(0, len(rows), size), threads, stop))
+
+
+def _rounding(device: torch.device) -> str:
+    """What features depend on in their last bits, in short: a home may be shared by machines, and torch be replaced."""
+    return hashlib.sha256(f"{work.arithmetic(device)}, torch {torch.__version__}".encode()).hexdigest()[:12]
 
 
 def _check(images: Array) -> None:

@@ -19,7 +19,8 @@ from versionspace.ensemble.sizes import sizes
 from versionspace.ensemble.training import Training, read_training
 from versionspace.errors import InputError
 from versionspace.nets.architectures import Factory
-from versionspace.nets.stacks import Network, Stack, find, network, stack
+from versionspace.nets.checking import refuse_single_images
+from versionspace.nets.stacks import Network, Stack, find, network, seeded, stack
 from versionspace.types import Array, ArrayLike
 
 Member = int | Literal["all"]
@@ -112,6 +113,8 @@ class Ensemble:
         work.keep_memory()
         shape = (pixels.shape[3], pixels.shape[1], pixels.shape[2])
         net = network(self.net, shape, self.classes)
+        if training.batch == 1:
+            refuse_single_images(net.plain, torch.zeros(shape, device="cpu"))
         normalisation = self.normalisation or Normalisation.of(pixels)
         table = sizes(self.net, shape)
         labelled = self._on_device(pixels, classes)
@@ -175,7 +178,10 @@ class Ensemble:
         return self._each(member, lambda m: predictor.mc_dropout(pixels, passes, m, self.seed, self._round))
 
     def perturbations(self, images: ArrayLike, member: Member = 0) -> Array:
-        """Sizes of the smallest adversarial perturbations by DeepFool, (N,); ``"all"`` adds a leading M."""
+        """Sizes of the smallest adversarial perturbations by DeepFool, (N,); ``"all"`` adds a leading M.
+
+        An image for which none is found has the largest size of the call.
+        """
         predictor, pixels = self._fitted(images), read_images(images)
         return self._each(member, lambda m: predictor.perturbations(pixels, m))
 
@@ -264,11 +270,10 @@ class Ensemble:
         return Predictor(net, state, normalisation, table.group, table.images, self.threads, self.dtype, self.device)
 
     def _first_weights(self, net: Network, round_: int) -> Stack:
-        """Each member's own draw. Modules draw from torch's global generator, which is put back as it was."""
+        """Each member's own draw."""
         modules = []
         for m in range(self.members):
-            with torch.random.fork_rng(devices=[]):
-                torch.manual_seed(rng.key(self.seed, "ensemble", round_, m, "weights") % 2**63)
+            with seeded(rng.key(self.seed, "ensemble", round_, m, "weights") % 2**63):
                 modules.append(net.make())
         state = stack(modules)
         return {

@@ -1,11 +1,11 @@
 """Features on disk, found by the SHA-256 of each image's pixels: a folder that grows computes only what is new.
 
-``CACHE/features/WEIGHTS-SIDE-VERSION/`` holds blocks ``NAME.npy``. A row of a block is an image's key, its features and
-a checksum of both, so that one file is whole by itself and what is damaged is not believed: it is computed again. Keys
-are the images' own and not the array's, since pool, validation and labelled images are cut anew in every round, and
-folders grow. Blocks appear whole or not at all and never change; there is no pickle in them. One is open only while it
-is read: a large cache has more blocks than a process may have files. Where the disk is full or not to be written to,
-features are kept in memory instead, and one warning is logged.
+``CACHE/features/WEIGHTS-SIDE-ROUNDING-VERSION/`` holds blocks ``NAME.npy``; ROUNDING is a hash of processor and torch.
+A row of a block is an image's key, its features and a checksum of both, so that one file is whole by itself and what is
+damaged is not believed: it is computed again. Keys are the images' own and not the array's, since pool, validation and
+labelled images are cut anew in every round, and folders grow. Blocks appear whole or not at all and never change; there
+is no pickle in them. One is open only while it is read: a large cache has more blocks than a process may have files.
+Where the disk is full or not to be written to, features are kept in memory instead, and one warning is logged.
 """
 
 import hashlib

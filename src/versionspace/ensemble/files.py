@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from versionspace.ensemble.normalise import Normalisation
 from versionspace.errors import InputError
 from versionspace.nets.architectures import Shape
+from versionspace.nets.ties import first_names
 
 FORMAT = 1
 
@@ -67,7 +68,8 @@ def read(folder: Path) -> tuple[Saved, dict[str, Tensor]]:
 
 def compare(folder: Path, saved: Saved, state: dict[str, Tensor], plain: nn.Module) -> None:
     """Whether weights (M, …) are those of the network, by names and shapes; the first difference is named."""
-    wanted = {name: (saved.members, *value.shape) for name, value in plain.state_dict().items()}
+    has = plain.state_dict()
+    wanted = {name: (saved.members, *has[name].shape) for name in first_names(plain).values()}
     for name, shape in wanted.items():
         if name not in state:
             raise _unlike(folder, f"weights of {name}, which the network has", "a file without")

@@ -10,9 +10,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from torch import Tensor
-
 from versionspace.data.cache import replacing
 from versionspace.ensemble import files
 from versionspace.ensemble.deepfool import deepfool
@@ -49,6 +46,7 @@ class Heads(Ensemble):
         side: pixels that the longer side of an image is resized to before the backbone sees it.
         cache: where features are kept: a folder, None for the user's cache, False for memory only.
 
+    >>> import numpy as np
     >>> rng = np.random.default_rng(0)
     >>> labels = np.arange(8) % 2
     >>> images = (rng.integers(0, 100, (8, 8, 8, 1)) + 100 * labels[:, None, None, None]).astype(np.uint8)
@@ -160,14 +158,7 @@ class Heads(Ensemble):
         predictor, features = self._ready(), self._embedded(images)
 
         def sizes(m: int) -> Array:
-            out = np.empty(len(features))
-
-            def work_on(some: slice, standardised: Tensor) -> None:
-                found = deepfool(predictor.module(m).requires_grad_(False), standardised)
-                out[some] = found.sizes.cpu().double().numpy()
-
-            predictor.each_chunk(features, work_on)
-            return out
+            return predictor.sizes(features, lambda x: deepfool(predictor.module(m).requires_grad_(False), x))
 
         return self._each(member, sizes)
 

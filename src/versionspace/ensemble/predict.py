@@ -14,11 +14,11 @@ from torch import Tensor, nn
 
 from versionspace import rng
 from versionspace.ensemble import work
-from versionspace.ensemble.deepfool import deepfool
+from versionspace.ensemble.deepfool import Fooled, deepfool
 from versionspace.ensemble.normalise import Normalisation
 from versionspace.errors import InputError
 from versionspace.nets.layers import Dropout, draw_mask, dropouts
-from versionspace.nets.stacks import Network, Stack, member, ordinary
+from versionspace.nets.stacks import Network, Stack, load, member, ordinary
 from versionspace.nets.thin import with_quick_image_gradients
 from versionspace.space.beliefs import smallest
 from versionspace.types import Array
@@ -126,7 +126,7 @@ class Predictor:
     def module(self, index: int) -> nn.Module:
         """One member as a plain module, in evaluation mode."""
         module = copy.deepcopy(self.network.plain).to(self.device, self.dtype)
-        module.load_state_dict(member(self.state, index))
+        load(module, member(self.state, index))
         return module.eval()
 
     @work.enough_memory("predicting")
@@ -175,16 +175,28 @@ class Predictor:
 
     def perturbations(self, images: Array, index: int) -> Array:
         """float64 (N,): the size of the smallest perturbation that DeepFool finds, in units of 0 to 1 a pixel."""
-        out = np.empty(len(images))
         scale = torch.tensor(self.normalisation.deviation, dtype=self.dtype, device=self.device).view(-1, 1, 1) / 255.0
 
-        def work_on(some: slice, pixels: Tensor) -> None:
+        def fool(pixels: Tensor) -> Fooled:
             module = with_quick_image_gradients(self.module(index))
-            found = deepfool(lambda units: module(units / scale), pixels * scale)
-            out[some] = found.sizes.cpu().double().numpy()
+            return deepfool(lambda units: module(units / scale), pixels * scale)
+
+        return self.sizes(images, fool)
+
+    def sizes(self, images: Array, fool: Callable[[Tensor], Fooled]) -> Array:
+        """float64 (N,): of perturbations; where none changed the label, the largest of all N.
+
+        An image that nothing moves, since its gradient is zero, is far from every boundary, and what was tried on it is
+        of size 0: it would be asked first.
+        """
+        tried, changed = np.empty(len(images)), np.empty(len(images), bool)
+
+        def work_on(some: slice, pixels: Tensor) -> None:
+            found = fool(pixels)
+            tried[some], changed[some] = found.sizes.cpu().double().numpy(), found.changed.cpu().numpy()
 
         self.each_chunk(images, work_on)
-        return out
+        return np.where(changed, tried, tried.max())
 
 
 def _at_first_dropout(module: nn.Module) -> tuple[nn.Module, nn.Module]:

@@ -1,7 +1,7 @@
 """The networks of the paper, as plain modules: "competent for each dataset but as simple as possible".
 
 The paper gives the number of convolutions and where dropout sits (appendix, "Implementation Details"); widths, kernels
-and pooling are our choice, made so that the paper's accuracy with random labels is reached (docs/networks.md).
+and pooling are our choice, made so that the paper's accuracy with random labels is reached (docs/ensembles.md).
 
     conv2      MNIST           2 convolutions, dropout .5 after the fully-connected layer
     conv3      Fashion-MNIST   3 convolutions, dropout .5 after the fully-connected layer

@@ -8,7 +8,8 @@ Three ways to push images through a stack give the same numbers up to rounding:
 """
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -17,12 +18,13 @@ from torch import Tensor, nn
 from torch.func import functional_call, vmap
 
 from versionspace.errors import InputError
-from versionspace.nets import grouped
+from versionspace.nets import checking, grouped
 from versionspace.nets.architectures import NETS, Factory, Shape
-from versionspace.nets.layers import Dropout, counts, dropouts, watched, with_own_dropout
+from versionspace.nets.layers import Dropout, dropouts, watched, with_own_dropout
+from versionspace.nets.ties import first_names, further_places
 
 Stack: TypeAlias = dict[str, Tensor]
-"""Parameters and buffers by name, each (G, …)."""
+"""Parameters and buffers by name, each (G, …), and each once, by its first name."""
 Masks: TypeAlias = dict[str, Tensor]
 """Dropout masks by the layer's name, each (G, B, …)."""
 Way: TypeAlias = Literal["grouped", "mapped", "looped"]
@@ -83,45 +85,42 @@ def find(net: str | Factory) -> Factory:
 def network(net: str | Factory, shape: Shape, classes: int, way: Way | None = None) -> Network:
     """The architecture for images of this shape, checked by passing two blank images through."""
     factory = find(net)
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(0)
-        plain = with_own_dropout(factory(shape, classes)).eval()
-        if not isinstance(net, str):
-            _refuse_only_in_training(plain, torch.zeros(2, *shape))
-    with torch.no_grad():
-        logits = watched(plain, torch.zeros(2, *shape))
-    if tuple(logits.shape) != (2, classes):
-        raise InputError(
-            "net",
-            expected=f"logits of shape (2, {classes}) for two images of shape {shape}",
-            got=f"{tuple(logits.shape)}",
-            fix="The factory gets (channels, height, width) and the number of classes; its last layer must fit.",
-        )
-    if not any(value.requires_grad for value in plain.parameters()):
-        raise InputError(
-            "net",
-            expected="parameters to train",
-            got="a network without any that requires a gradient",
-            fix="Leave requires_grad of the layers to train as it is, True.",
-        )
     named = isinstance(net, str)
-    return Network(factory, shape, classes, plain, way or ("grouped" if named else _best_way(plain, shape)))
-
-
-def _refuse_only_in_training(plain: nn.Module, images: Tensor) -> None:
-    """Masks are made for the calls of a pass: a forward that asks `self.training` must make the same in both modes."""
-    if not any(isinstance(child, Dropout) and child.p > 0 for child in plain.modules()):
-        return
-    with torch.no_grad():
-        modes = [counts(copy.deepcopy(plain).train(training), images) for training in (False, True)]
-    for name, calls in modes[0].items():
-        if calls != modes[1][name]:
+    with seeded(0):
+        plain = with_own_dropout(factory(shape, classes)).eval()
+        images = torch.zeros(2, *shape)
+        if not named:
+            checking.refuse_lazy(plain)
+            checking.refuse_draws(plain, images)
+            checking.refuse_only_in_training(plain, images)
+        with torch.no_grad():
+            logits = watched(plain, images)
+        if tuple(logits.shape) != (2, classes):
             raise InputError(
                 "net",
-                expected="dropout layers that a pass calls as often in evaluation as in training",
-                got=f"{name or type(plain).__name__}: {calls} calls in evaluation, {modes[1][name]} in training",
-                fix="Call the layer without asking self.training: outside training it drops nothing by itself.",
+                expected=f"logits of shape (2, {classes}) for two images of shape {shape}",
+                got=f"{tuple(logits.shape)}",
+                fix="The factory gets (channels, height, width) and the number of classes; its last layer must fit.",
             )
+        if not any(value.requires_grad for value in plain.parameters()):
+            raise InputError(
+                "net",
+                expected="parameters to train",
+                got="a network without any that requires a gradient",
+                fix="Leave requires_grad of the layers to train as it is, True.",
+            )
+        return Network(factory, shape, classes, plain, way or ("grouped" if named else _best_way(plain, shape)))
+
+
+@contextmanager
+def seeded(seed: int) -> Iterator[None]:
+    """Modules made inside draw on the processor, whatever torch's default device; its generator is put back.
+
+    `torch.manual_seed` would seed those of GPUs too, which nothing puts back.
+    """
+    with torch.random.fork_rng(devices=[]), torch.device("cpu"):
+        torch.default_generator.manual_seed(seed)
+        yield
 
 
 def _best_way(plain: nn.Module, shape: Shape) -> Way:
@@ -139,7 +138,13 @@ def _best_way(plain: nn.Module, shape: Shape) -> Way:
 def stack(modules: Sequence[nn.Module]) -> Stack:
     """The modules' parameters and buffers, stacked."""
     states = [module.state_dict() for module in modules]
-    return {name: torch.stack([state[name].detach().clone() for state in states]) for name in states[0]}
+    once = dict.fromkeys(first_names(modules[0]).values())
+    return {name: torch.stack([state[name].detach().clone() for state in states]) for name in once}
+
+
+def load(module: nn.Module, state: Stack) -> None:
+    """Gives a module the values of one member."""
+    module.load_state_dict({name: state[first] for name, first in first_names(module).items()})
 
 
 def size(state: Stack) -> int:
@@ -177,9 +182,7 @@ def _grouped(plain: nn.Module, training: bool) -> Runner:
 
 
 def _mapped(module: nn.Module, channels: int) -> Runner:
-    def one(values: Stack, images: Tensor) -> Tensor:
-        logits: Tensor = functional_call(module, values, (images,))
-        return logits
+    one = _one(module)
 
     def run(state: Stack, masks: Masks, images: Tensor) -> Tensor:
         own = _per_member(images, size(state), channels)
@@ -191,15 +194,27 @@ def _mapped(module: nn.Module, channels: int) -> Runner:
 
 
 def _looped(module: nn.Module, channels: int) -> Runner:
+    one = _one(module)
+
     def run(state: Stack, masks: Masks, images: Tensor) -> Tensor:
         own = _per_member(images, size(state), channels)
         values = _with_masks(state, masks)
-        logits = [
-            functional_call(module, member(values, g), (own[g] if own.dim() == 5 else own,)) for g in range(size(state))
-        ]
+        logits = [one(member(values, g), own[g] if own.dim() == 5 else own) for g in range(size(state))]
         return torch.stack(logits)
 
     return run
+
+
+def _one(module: nn.Module) -> Callable[[Stack, Tensor], Tensor]:
+    """A function from one member's values and images (B, …) to logits (B, C)."""
+    further = further_places(module)
+
+    def one(values: Stack, images: Tensor) -> Tensor:
+        everywhere = {**values, **{name: values[first] for name, first in further.items()}}
+        logits: Tensor = functional_call(module, everywhere, (images,), tie_weights=False)  # they are tied here
+        return logits
+
+    return one
 
 
 def _with_masks(state: Stack, masks: Masks) -> Stack:
