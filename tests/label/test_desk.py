@@ -247,6 +247,66 @@ def test_a_grid_is_of_one_class_and_never_of_images_asked_before(desk):
     assert not {t.image for t in grid.tasks} & {t.image for t in desk.next("other", "", (), 12).tasks}
 
 
+def images(served):
+    return [task.image for task in served.tasks]
+
+
+def test_grids_that_are_only_looked_at_cost_nothing_and_models_are_trained_on(desk):
+    labelled(desk, 12)
+    a_round(desk, 1, untouched(desk, 12), agreement=0.8)
+    asked, waiting = len(desk.state.asks), desk.asked.waiting()
+    for name in (*desk.state.classes, "0"):
+        assert len(desk.grid("tab", "", 5, name).tasks) > 15
+    assert (len(desk.state.asks), desk.asked.waiting()) == (asked, waiting)
+    shown = images(desk.grid("tab", "", 3, "1"))
+    assert not set(shown) & set(images(desk.grid("other", "", 5, "1"))), "they are on a screen"
+    desk.leave("tab")
+    assert images(desk.grid("other", "", 3, "1")) == shown, "a grid that was left is free"
+    labelled(desk, 10)
+    assert desk.order() is not None
+
+
+def test_what_a_grid_shows_is_asked_when_it_is_answered_also_after_a_restart(desk):
+    labelled(desk, 12)
+    a_round(desk, 1, untouched(desk, 5), agreement=0.8)
+    shown = images(desk.grid("tab", "", 3, "1"))
+    a_round(desk, 2, [shown[8], *(i for i in untouched(desk, 20) if i not in shown)], agreement=0.8)
+    hidden = desk.campaign.pictures.cut.reference[0]
+    later = Desk(desk.campaign)
+    answers = [one(i, "1", f"g-{i[:20]}", grid=True) for i in (*shown, hidden)]
+    assert [r.uid for r in later.answer("tab", "", answers).refused] == [f"g-{hidden[:20]}"], "never to be asked"
+    assert later.spent() == 12 + 9
+    ask, _ = later.state.places[shown[0]]
+    assert (ask.ids, ask.purpose, ask.round) == (tuple(shown[:8]), "query", 2)
+    assert ask.utilities == pytest.approx([0.2] * 8)
+    assert later.spread.left == len(untouched(later, 200))
+    assert later.state.problems == []
+
+
+def test_a_grid_leaves_room_for_what_the_tab_and_others_have_and_never_shows_it(desk):
+    labelled(desk, 12)
+    a_round(desk, 1, untouched(desk, 12), agreement=0.8)
+    desk.extend(30)
+    ahead, theirs = images(desk.next("tab", "", (), 6)), images(desk.next("other", "", (), 2))
+    shown = images(desk.grid("tab", "", 5, "1", ahead))
+    assert len(shown) == 30 - 12 - 6 - 2
+    assert desk.next("other", "", theirs, 5).tasks == []
+    out = [*shown[:3], *ahead]  # clicked out of the grid, to be looked at one by one
+    assert not set(images(desk.grid("tab", "", 5, "1", out))) & set(out)
+    assert desk.leases.held() >= {*out, *theirs}
+
+
+def test_unlike_images_are_none_that_are_on_the_screen_in_a_grid(desk):
+    labelled(desk, 12)
+    a_round(desk, 1, [], agreement=0.8)
+    unlike = list(desk.spread.farthest(9))
+    desk.leases.take("tab", unlike)
+    served = images(desk.next("other", "", desk.asked.audit(), 5))
+    assert len(served) == 5
+    assert not set(served) & set(unlike)
+    assert not set(unlike) & set(desk.state.places), "nobody has asked for them"
+
+
 def test_the_guess_is_sent_only_to_those_who_want_to_see_it(desk):
     labelled(desk, 12)
     a_round(desk, 1, untouched(desk, 5))

@@ -191,6 +191,29 @@ def test_a_grid_of_another_class_is_asked_for_and_enter_no_longer_confirms_the_o
     assert stored(person) == ["ant"] * 9, "there is no other: the old one is still there"
 
 
+def test_grids_that_are_leafed_through_are_not_asked_and_leave_room_for_what_the_tab_has(table):
+    person = table(tuple("0123456789"))
+    page, desk = person.page, person.desk
+    fetched_ahead(page)
+    desk.extend(12)
+    asked = set(desk.state.places)
+    shown = grid(person)
+    assert len(shown) == 12 - 5, "five are there one by one"
+    page.locator("#grid-side").select_option("5")
+    page.wait_for_timeout(300)
+    page.locator("#grid-leave").click()
+    page.wait_for_selector("#grid", state="hidden")
+    page.wait_for_timeout(300)
+    assert grid(person) == shown[:6], "one more is there one by one"
+    assert len(set(desk.state.places) - asked) <= 1
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#grid", state="hidden")
+    assert stored(person) == ["0"] * 6
+    person.label(6)
+    page.wait_for_selector("#finished:not([hidden])")
+    assert desk.spent() == 12
+
+
 def test_a_held_enter_on_a_class_answers_one_image(table):
     person = table()
     page = person.page

@@ -1,6 +1,6 @@
 """Images unlike those seen so far, one by one: k-centre on simple features, kept up as images are asked."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 import numpy as np
 
@@ -27,6 +27,9 @@ class Spread:
         self._free = np.ones(len(found), np.bool_)
         self._ties = rng.as_uniforms(rng.id_hashes(rng.key(seed, "spread"), found)) if len(found) else np.empty(0)
 
+    def __contains__(self, image: ImageId) -> bool:
+        return image in self._rows
+
     def seen(self, image: ImageId) -> None:
         """An image was asked, here or elsewhere."""
         row = self._rows.get(image)
@@ -41,12 +44,13 @@ class Spread:
             if (row := self._rows.get(image)) is not None:
                 self._free[row] = False
 
-    def farthest(self, count: int) -> dict[ImageId, float]:
-        """So many, or what is left, each farthest from all before it; with its distance.
+    def farthest(self, count: int, but: Collection[ImageId] = ()) -> dict[ImageId, float]:
+        """So many, or what is left, each farthest from all before it; with its distance. ``but``: on a screen already.
 
         They stay free until they are `seen`: what could not be stored was not asked.
         """
         distance, free = self._distance.copy(), self._free.copy()
+        free[[self._rows[i] for i in but if i in self]] = False
         out: dict[ImageId, float] = {}
         for _ in range(count):
             rows = np.flatnonzero(free)

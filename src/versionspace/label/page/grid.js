@@ -5,8 +5,8 @@ import { $, make, post, say } from "./dom.js";
 const LOOK = 700; // milliseconds: longer than from the first to the second press of a double one
 
 export class Grid {
-  constructor({ session, who, answered, left, shown, state }) {
-    Object.assign(this, { session, who, answered, left, shown, state });
+  constructor({ session, who, answered, have, left, shown, state }) {
+    Object.assign(this, { session, who, answered, have, left, shown, state });
     this.open = false;
     this.tasks = [];
     this.out = new Set();
@@ -39,7 +39,8 @@ export class Grid {
     this.settle();
     try {
       const side = Number(this.side.value);
-      const found = await post("/api/grid", { session: this.session, who: this.who, side, name });
+      const asked = { session: this.session, who: this.who, side, name, have: this.have() };
+      const found = await post("/api/grid", asked);
       this.tasks = found.tasks.map((task) => ({ ...task, known: true })); // the grid says what the model takes them for
       this.name = found.name;
       this.out.clear();

@@ -273,7 +273,8 @@ async function start() {
   outbox = new Outbox({ campaign: state.campaign, session: mine, who, told });
   stage = new Stage({ session: mine, who, outbox, when: () => when.value, changed: finished });
   grid = new Grid({
-    session: mine, who, state: () => state, shown: (chosen) => classes.mark(chosen),
+    session: mine, who, state: () => state, have: () => stage.have(stage.single()),
+    shown: (chosen) => classes.mark(chosen),
     answered: (task, chosen, seconds) => {
       const sent = send(task, "class", chosen, seconds, { grid: true });
       remember({ uid: sent.uid, image: task.image, name: chosen, reason: "", task, earlier: false });
