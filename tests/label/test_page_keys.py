@@ -214,6 +214,53 @@ def test_grids_that_are_leafed_through_are_not_asked_and_leave_room_for_what_the
     assert desk.spent() == 12
 
 
+def test_a_grid_that_is_left_while_another_is_on_its_way_is_left(table):
+    person = table(tuple("0123456789"))
+    page, held = person.page, []
+    fetched_ahead(page)
+    person.desk.extend(12)
+    grid(person)
+    page.route("**/api/grid", lambda route: route.continue_() if held else held.append(route))
+    page.keyboard.press("1")
+    page.keyboard.press("g")
+    page.wait_for_selector("#grid", state="hidden")
+    with page.expect_response("**/api/grid"), page.expect_response("**/api/next"):
+        held[0].continue_()
+    page.wait_for_timeout(200)
+    assert page.locator("#grid").is_hidden()
+    assert len(person.desk.leases.held()) <= 6, "the tab has nothing that it does not show"
+    person.label(12)
+    page.wait_for_selector("#finished:not([hidden])")
+    assert person.desk.spent() == 12
+
+
+def test_of_two_grids_on_their_way_the_one_that_was_asked_for_last_is_shown(table):
+    person = table()
+    page, held = person.page, []
+    size = len(person.desk.pool)
+    votes = {"majority": np.arange(size, dtype=np.int32) % 2, "agreement": np.full(size, 0.9, np.float32)}
+    person.desk.guesses = Guesses.of(1, ("0", "1", "2"), ids=person.desk.pool, **votes)
+    grid(person)
+    page.route("**/api/grid", lambda route: route.continue_() if held else held.append(route))
+    page.keyboard.press("2")
+    page.wait_for_timeout(100)
+    with page.expect_response("**/api/grid"):
+        page.keyboard.press("1")
+    with page.expect_response("**/api/grid"):
+        held[0].continue_()
+    page.wait_for_selector(READY)
+    assert page.locator("#grid-question strong").inner_text() == "0"
+    held.clear()
+    page.keyboard.press("Enter")
+    page.keyboard.press("3")  # there is none of it, and the next of this class is not wanted any more
+    page.wait_for_selector("#grid", state="hidden")
+    assert "none that may" in page.locator("#toast").inner_text()
+    held[0].continue_()
+    page.wait_for_timeout(200)
+    assert page.locator("#grid").is_hidden()
+    assert stored(person) == ["0"] * 9
+
+
 def test_a_held_enter_on_a_class_answers_one_image(table):
     person = table()
     page = person.page
