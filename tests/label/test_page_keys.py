@@ -321,6 +321,33 @@ def test_an_image_that_the_grid_cannot_show_comes_one_by_one_and_has_no_label_be
     page.wait_for_function("id => document.querySelector('#frame img')?.src.endsWith(id)", arg=cut[0])
 
 
+def test_undo_takes_back_the_last_answer_though_an_older_list_of_answers_comes_late(table):
+    person = table()
+    page, held = person.page, []
+    first = person.image()
+    page.keyboard.press("1")
+    page.wait_for_function("id => !document.querySelector('#frame img').src.endsWith(id)", arg=first)
+    assert stored(person) == ["0"]
+    page.wait_for_timeout(500)
+    page.route("**/api/status*", lambda route: held.append((route, None if held else route.fetch())))
+    while not held:
+        page.wait_for_timeout(50)
+    person.seen()
+    last = person.image()
+    page.keyboard.press("2")
+    assert stored(person) == ["0", "1"]
+    route, old = held[0]
+    with page.expect_response("**/api/status*"):
+        route.fulfill(response=old)
+    page.wait_for_timeout(150)
+    assert page.locator("#rail button").count() == 2
+    page.keyboard.press("Backspace")
+    page.wait_for_function("id => document.querySelector('#frame img').src.endsWith(id)", arg=last)
+    person.settled()
+    assert {image: given.name for image, given in person.desk.history.standing.items()} == {first: "0"}
+    page.unroute("**/api/status*")
+
+
 @pytest.mark.parametrize("name", ["umbrella", "Xylophone", "goose", "zebra", "newt", "PANDA"])
 def test_typing_a_name_stores_that_class_and_nothing_else(table, name):
     person = table(MANY)

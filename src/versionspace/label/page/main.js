@@ -118,10 +118,12 @@ async function undo() {
 
 async function refresh() {
   try {
-    const before = outbox?.waiting().length;
+    const given = outbox?.count;
+    const quiet = outbox && !outbox.waiting().length;
     const found = await get(`/api/status?session=${stage?.session ?? ""}&who=${encodeURIComponent(who)}`);
     state = found;
-    if (outbox && !before && !outbox.waiting().length) {
+    // A list from before the last answer would have Backspace take back the one before it.
+    if (quiet && given === outbox.count && !outbox.waiting().length) {
       const tasks = new Map(rail.map((one) => [one.uid, one.task]));
       rail = found.rail.map((one) => ({ ...one, task: tasks.get(one.uid) }));
     }
