@@ -387,6 +387,31 @@ def test_a_whole_name_comes_before_longer_ones_that_are_listed_first(table, keys
     assert stored(person) == [meant]
 
 
+@pytest.mark.parametrize("sign", [{"isComposing": True}, {"keyCode": 229}])
+def test_enter_that_ends_a_word_of_an_input_method_neither_stores_nor_adds_a_class(table, sign):
+    person = table(("犬", "猫", *MANY))
+    page, first = person.page, person.image()
+    enter = """([id, sign]) => document.getElementById(id).dispatchEvent(
+        new KeyboardEvent("keydown", { key: "Enter", bubbles: true, cancelable: true, ...sign }))"""
+    page.keyboard.press("/")
+    page.keyboard.insert_text("犬")
+    assert page.evaluate(enter, ["find", sign]), "the key is the input method's"
+    assert page.locator("#find").input_value() == "犬"
+    page.keyboard.press("Enter")
+    page.wait_for_function("id => !document.querySelector('#frame img').src.endsWith(id)", arg=first)
+    assert stored(person) == ["犬"]
+    page.keyboard.press(".")
+    page.keyboard.press("n")
+    page.wait_for_selector("#adding[open]")
+    page.keyboard.insert_text("いぬ")
+    page.evaluate(enter, ["class-name", sign])
+    page.wait_for_timeout(300)
+    assert page.locator("#adding[open]").count() == 1
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#adding", state="hidden")
+    assert person.desk.state.classes == ["犬", "猫", *MANY, "いぬ"]
+
+
 def test_commands_come_after_a_full_stop_where_letters_type_names(table):
     person = table(MANY)
     page = person.page

@@ -1,7 +1,7 @@
 // The page put together: who this is, what each answer does, and the round trip with the server.
 
 import { Classes } from "./classes.js";
-import { $, get, make, name, percent, post, say } from "./dom.js";
+import { $, composing, get, make, name, percent, post, say } from "./dom.js";
 import { Grid } from "./grid.js";
 import { Keys, showLetters } from "./keys.js";
 import { Outbox } from "./outbox.js";
@@ -250,7 +250,7 @@ function wire() {
   $("new-class").addEventListener("click", newClass);
   $("class-add").addEventListener("click", addClass);
   $("class-cancel").addEventListener("click", () => $("adding").close());
-  $("class-name").addEventListener("keydown", (event) => event.key === "Enter" && addClass());
+  $("class-name").addEventListener("keydown", (event) => event.key === "Enter" && !composing(event) && addClass());
   when.addEventListener("change", () => {
     localStorage.setItem("versionspace-when", when.value);
     home();
