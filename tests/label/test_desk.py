@@ -120,6 +120,24 @@ def test_undo_takes_back_and_the_image_comes_again_first(desk):
     assert [t.image for t in desk.next("tab", "", (), 2).tasks] == [first[0], first[1]]
 
 
+def test_what_was_taken_back_is_on_that_screen_and_no_other_until_it_is_closed(desk):
+    desk.now = 0.0
+    first, second = images(desk.next("a", "", (), 2))
+    desk.answer("a", "", [one(first, "0", "an-answer"), one(second, "0", "another"), one(second, "1", "corrected")])
+    undos = [Answer("undo-1", "undo", first, of="an-answer"), Answer("undo-2", "undo", second, of="corrected")]
+    for _ in range(2):
+        desk.answer("a", "", undos)  # sent twice, since the first reply was lost
+        assert desk.leases.held() == {first}, "the other has its earlier answer again"
+    theirs = images(desk.next("b", "", (), 5))
+    assert first not in theirs
+    assert first not in images(desk.next("c", "eve", (), 5))
+    desk.now = SECONDS + 1
+    assert images(desk.next("b", "", theirs, 1)) == [first]
+    desk.answer("b", "", [one(first, "2", "by-another")])
+    desk.answer("a", "", undos[:1])
+    assert first not in desk.leases.held(), "a late copy takes nothing"
+
+
 def test_undo_of_a_correction_brings_the_earlier_answer_back_also_after_a_restart(desk):
     image = labelled(desk, 1)[0]
     other = "0" if desk.truth[image] != "0" else "1"

@@ -149,6 +149,8 @@ class Desk:
                         continue
                 out.taken.append(answer.uid)
                 self.leases.answered(session, answer.image)
+                if answer.kind == "undo" and answer.image not in self.history.standing:
+                    self.leases.take(session, [answer.image])  # it is on that tab's screen again
         self.changed.set()
         return out
 
