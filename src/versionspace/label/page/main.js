@@ -129,9 +129,23 @@ async function refresh() {
     }
     draw();
   } catch (error) {
-    if (error.status === 401) outbox.trouble = "The key is no longer valid: open the address that the terminal shows.";
-    if (state) drawStatus(state, { trouble: outbox?.trouble || "The server does not answer; answers are kept here." });
+    if (!state) {
+      missed(error);
+      return;
+    }
+    const shut = error.status === 401 && "The key is no longer valid: open the address that the terminal shows.";
+    if (outbox && shut) outbox.trouble = shut;
+    drawStatus(state, { trouble: outbox?.trouble || "The server does not answer; answers are kept here." });
   }
+}
+
+// Nothing has come yet: without a sentence the page would be empty.
+function missed(error) {
+  const why = error.status === 401 ? document.querySelector(".cookieless").textContent
+    : "The server does not answer; the page goes on when it is back.";
+  if ($("frame").textContent === why) return;
+  $("frame").replaceChildren(make("p", { className: "broken", textContent: why }));
+  $("live").textContent = why;
 }
 
 function draw() {
