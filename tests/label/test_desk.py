@@ -120,6 +120,24 @@ def test_undo_takes_back_and_the_image_comes_again_first(desk):
     assert [t.image for t in desk.next("tab", "", (), 2).tasks] == [first[0], first[1]]
 
 
+def test_what_was_taken_back_is_on_that_screen_and_no_other_until_it_is_closed(desk):
+    desk.now = 0.0
+    first, second = images(desk.next("a", "", (), 2))
+    desk.answer("a", "", [one(first, "0", "an-answer"), one(second, "0", "another"), one(second, "1", "corrected")])
+    undos = [Answer("undo-1", "undo", first, of="an-answer"), Answer("undo-2", "undo", second, of="corrected")]
+    for _ in range(2):
+        desk.answer("a", "", undos)  # sent twice, since the first reply was lost
+        assert desk.leases.held() == {first}, "the other has its earlier answer again"
+    theirs = images(desk.next("b", "", (), 5))
+    assert first not in theirs
+    assert first not in images(desk.next("c", "eve", (), 5))
+    desk.now = SECONDS + 1
+    assert images(desk.next("b", "", theirs, 1)) == [first]
+    desk.answer("b", "", [one(first, "2", "by-another")])
+    desk.answer("a", "", undos[:1])
+    assert first not in desk.leases.held(), "a late copy takes nothing"
+
+
 def test_undo_of_a_correction_brings_the_earlier_answer_back_also_after_a_restart(desk):
     image = labelled(desk, 1)[0]
     other = "0" if desk.truth[image] != "0" else "1"
@@ -245,6 +263,66 @@ def test_a_grid_is_of_one_class_and_never_of_images_asked_before(desk):
     assert len(grid.tasks) == 9
     assert not before & {t.image for t in grid.tasks}
     assert not {t.image for t in grid.tasks} & {t.image for t in desk.next("other", "", (), 12).tasks}
+
+
+def images(served):
+    return [task.image for task in served.tasks]
+
+
+def test_grids_that_are_only_looked_at_cost_nothing_and_models_are_trained_on(desk):
+    labelled(desk, 12)
+    a_round(desk, 1, untouched(desk, 12), agreement=0.8)
+    asked, waiting = len(desk.state.asks), desk.asked.waiting()
+    for name in (*desk.state.classes, "0"):
+        assert len(desk.grid("tab", "", 5, name).tasks) > 15
+    assert (len(desk.state.asks), desk.asked.waiting()) == (asked, waiting)
+    shown = images(desk.grid("tab", "", 3, "1"))
+    assert not set(shown) & set(images(desk.grid("other", "", 5, "1"))), "they are on a screen"
+    desk.leave("tab")
+    assert images(desk.grid("other", "", 3, "1")) == shown, "a grid that was left is free"
+    labelled(desk, 10)
+    assert desk.order() is not None
+
+
+def test_what_a_grid_shows_is_asked_when_it_is_answered_also_after_a_restart(desk):
+    labelled(desk, 12)
+    a_round(desk, 1, untouched(desk, 5), agreement=0.8)
+    shown = images(desk.grid("tab", "", 3, "1"))
+    a_round(desk, 2, [shown[8], *(i for i in untouched(desk, 20) if i not in shown)], agreement=0.8)
+    hidden = desk.campaign.pictures.cut.reference[0]
+    later = Desk(desk.campaign)
+    answers = [one(i, "1", f"g-{i[:20]}", grid=True) for i in (*shown, hidden)]
+    assert [r.uid for r in later.answer("tab", "", answers).refused] == [f"g-{hidden[:20]}"], "never to be asked"
+    assert later.spent() == 12 + 9
+    ask, _ = later.state.places[shown[0]]
+    assert (ask.ids, ask.purpose, ask.round) == (tuple(shown[:8]), "query", 2)
+    assert ask.utilities == pytest.approx([0.2] * 8)
+    assert later.spread.left == len(untouched(later, 200))
+    assert later.state.problems == []
+
+
+def test_a_grid_leaves_room_for_what_the_tab_and_others_have_and_never_shows_it(desk):
+    labelled(desk, 12)
+    a_round(desk, 1, untouched(desk, 12), agreement=0.8)
+    desk.extend(30)
+    ahead, theirs = images(desk.next("tab", "", (), 6)), images(desk.next("other", "", (), 2))
+    shown = images(desk.grid("tab", "", 5, "1", ahead))
+    assert len(shown) == 30 - 12 - 6 - 2
+    assert desk.next("other", "", theirs, 5).tasks == []
+    out = [*shown[:3], *ahead]  # clicked out of the grid, to be looked at one by one
+    assert not set(images(desk.grid("tab", "", 5, "1", out))) & set(out)
+    assert desk.leases.held() >= {*out, *theirs}
+
+
+def test_unlike_images_are_none_that_are_on_the_screen_in_a_grid(desk):
+    labelled(desk, 12)
+    a_round(desk, 1, [], agreement=0.8)
+    unlike = list(desk.spread.farthest(9))
+    desk.leases.take("tab", unlike)
+    served = images(desk.next("other", "", desk.asked.audit(), 5))
+    assert len(served) == 5
+    assert not set(served) & set(unlike)
+    assert not set(unlike) & set(desk.state.places), "nobody has asked for them"
 
 
 def test_the_guess_is_sent_only_to_those_who_want_to_see_it(desk):

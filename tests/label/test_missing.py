@@ -279,6 +279,34 @@ def test_the_page_takes_over_what_the_trainer_found(folder, files):
         assert third in {t.image for t in desk.next("tab", "", (), 12).tasks}
 
 
+def test_files_that_are_back_are_asked_for_without_a_restart(folder):
+    with Campaign.open(folder.campaign(60)) as campaign:
+        desk = Desk(campaign)
+        first, second = (task.image for task in desk.next("tab", "", (), 2).tasks)
+        other = "0" if folder.truth[second] != "0" else "1"
+        desk.answer(
+            "tab", "anna", [Answer("answer-0", "class", first, "1"), Answer("answer-1", "class", second, other)]
+        )
+        desk.answer("tab", "eve", [Answer("answer-2", "class", second, folder.truth[second])])
+        desk.answer("tab", "anna", [Answer("answer-u", "undo", first, of="answer-0")])
+        unseen = [i for i in desk.spread.ids if i not in campaign.state.places]
+        whole = desk.spread.farthest(5)
+        assert (desk.history.returned, list(desk.history.doubtful)) == ({first: "anna"}, [second])
+        desk.without([first, second, *unseen])
+        assert (desk.history.returned, list(desk.history.doubtful), desk.spread.left) == ({}, [], 0)
+        assert first not in {task.image for task in desk.next("tab", "anna", (), 12).tasks}
+        desk.without(unseen[:1])
+        assert desk.spread.left == len(unseen) - 1, "some are back"
+        desk.without([])
+        assert (desk.history.returned, list(desk.history.doubtful)) == ({first: "anna"}, [second])
+        assert desk.spread.farthest(5) == whole
+        assert desk.next("tab", "anna", (), 1).tasks[0].image == first
+        while tasks := desk.next("tab", "anna", (), 12).tasks:
+            desk.answer("tab", "anna", [Answer(f"a-{t.image[:20]}", "bad", t.image) for t in tasks])
+        assert set(unseen) <= set(campaign.state.labels)
+        assert campaign.state.problems == []
+
+
 def test_a_guess_about_an_image_that_was_gone_is_none():
     found = Guesses.of(1, ("cat", "dog"), np.array([1, 0]), np.array([0.9, 0.0]), ("a", "b"))
     assert (found.about("a").name, found.about("b")) == ("dog", None)

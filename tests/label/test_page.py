@@ -3,6 +3,7 @@
 import time
 from collections import Counter
 
+import httpx
 import pytest
 
 from label.conftest import Folder
@@ -37,7 +38,7 @@ class Person:
         return self.page.locator("#frame img.picture").get_attribute("src").rpartition("/")[2]
 
     def key_of(self, image):
-        return str(self.classes.index(self.server.truth[image]) + 1)
+        return str((self.classes.index(self.server.truth[image]) + 1) % 10)  # the tenth is on 0
 
     def label(self, count):
         """Labels so many; a new image is on the screen after each, or the end."""
@@ -319,6 +320,39 @@ def test_an_image_that_was_cut_off_comes_later_and_has_no_label_before_it_is_see
     guest.label(1)
     guest.settled()
     assert answers(shared)[waiting] == shared.truth[waiting]
+
+
+def test_a_browser_that_keeps_no_cookie_is_told_what_the_page_needs(browser, home):
+    context = browser.new_context()
+    page = context.new_page()
+    sentence = page.get_by_text("This page needs its cookie")
+    page.route(lambda address: "token=" in address, lambda route: route.fulfill(body=httpx.get(home.address).text,
+                                                                                content_type="text/html"))  # fmt: skip
+    page.goto(home.address)
+    assert sentence.is_visible()
+    assert "link that the terminal shows" in sentence.inner_text()
+    page.unroute_all()
+    Person(page, home).open()
+    assert not sentence.is_visible()
+    context.close()
+
+
+def test_a_page_that_is_refused_at_first_says_why_and_goes_on(browser, home):
+    context = browser.new_context()
+    person = Person(context.new_page(), home)
+    page = person.page
+    said = "([place, text]) => document.querySelector(place).textContent.includes(text)"
+    page.route("**/api/status*", lambda route: route.fulfill(status=401, json={"detail": "no key"}))
+    page.goto(home.address)
+    for place in ("#frame", "#live"):
+        page.wait_for_function(said, arg=[place, "open the link that the terminal shows"])
+    page.unroute_all()
+    page.route("**/api/status*", lambda route: route.abort())
+    page.wait_for_function(said, arg=["#frame", "The server does not answer"])
+    page.unroute_all()
+    person.seen()
+    context.close()
+    assert person.errors == []
 
 
 def test_two_tabs_are_never_given_the_same_image(guest, shared):

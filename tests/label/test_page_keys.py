@@ -191,6 +191,76 @@ def test_a_grid_of_another_class_is_asked_for_and_enter_no_longer_confirms_the_o
     assert stored(person) == ["ant"] * 9, "there is no other: the old one is still there"
 
 
+def test_grids_that_are_leafed_through_are_not_asked_and_leave_room_for_what_the_tab_has(table):
+    person = table(tuple("0123456789"))
+    page, desk = person.page, person.desk
+    fetched_ahead(page)
+    desk.extend(12)
+    asked = set(desk.state.places)
+    shown = grid(person)
+    assert len(shown) == 12 - 5, "five are there one by one"
+    page.locator("#grid-side").select_option("5")
+    page.wait_for_timeout(300)
+    page.locator("#grid-leave").click()
+    page.wait_for_selector("#grid", state="hidden")
+    page.wait_for_timeout(300)
+    assert grid(person) == shown[:6], "one more is there one by one"
+    assert len(set(desk.state.places) - asked) <= 1
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#grid", state="hidden")
+    assert stored(person) == ["0"] * 6
+    person.label(6)
+    page.wait_for_selector("#finished:not([hidden])")
+    assert desk.spent() == 12
+
+
+def test_a_grid_that_is_left_while_another_is_on_its_way_is_left(table):
+    person = table(tuple("0123456789"))
+    page, held = person.page, []
+    fetched_ahead(page)
+    person.desk.extend(12)
+    grid(person)
+    page.route("**/api/grid", lambda route: route.continue_() if held else held.append(route))
+    page.keyboard.press("1")
+    page.keyboard.press("g")
+    page.wait_for_selector("#grid", state="hidden")
+    with page.expect_response("**/api/grid"), page.expect_response("**/api/next"):
+        held[0].continue_()
+    page.wait_for_timeout(200)
+    assert page.locator("#grid").is_hidden()
+    assert len(person.desk.leases.held()) <= 6, "the tab has nothing that it does not show"
+    person.label(12)
+    page.wait_for_selector("#finished:not([hidden])")
+    assert person.desk.spent() == 12
+
+
+def test_of_two_grids_on_their_way_the_one_that_was_asked_for_last_is_shown(table):
+    person = table()
+    page, held = person.page, []
+    size = len(person.desk.pool)
+    votes = {"majority": np.arange(size, dtype=np.int32) % 2, "agreement": np.full(size, 0.9, np.float32)}
+    person.desk.guesses = Guesses.of(1, ("0", "1", "2"), ids=person.desk.pool, **votes)
+    grid(person)
+    page.route("**/api/grid", lambda route: route.continue_() if held else held.append(route))
+    page.keyboard.press("2")
+    page.wait_for_timeout(100)
+    with page.expect_response("**/api/grid"):
+        page.keyboard.press("1")
+    with page.expect_response("**/api/grid"):
+        held[0].continue_()
+    page.wait_for_selector(READY)
+    assert page.locator("#grid-question strong").inner_text() == "0"
+    held.clear()
+    page.keyboard.press("Enter")
+    page.keyboard.press("3")  # there is none of it, and the next of this class is not wanted any more
+    page.wait_for_selector("#grid", state="hidden")
+    assert "none that may" in page.locator("#toast").inner_text()
+    held[0].continue_()
+    page.wait_for_timeout(200)
+    assert page.locator("#grid").is_hidden()
+    assert stored(person) == ["0"] * 9
+
+
 def test_a_held_enter_on_a_class_answers_one_image(table):
     person = table()
     page = person.page
@@ -251,6 +321,33 @@ def test_an_image_that_the_grid_cannot_show_comes_one_by_one_and_has_no_label_be
     page.wait_for_function("id => document.querySelector('#frame img')?.src.endsWith(id)", arg=cut[0])
 
 
+def test_undo_takes_back_the_last_answer_though_an_older_list_of_answers_comes_late(table):
+    person = table()
+    page, held = person.page, []
+    first = person.image()
+    page.keyboard.press("1")
+    page.wait_for_function("id => !document.querySelector('#frame img').src.endsWith(id)", arg=first)
+    assert stored(person) == ["0"]
+    page.wait_for_timeout(500)
+    page.route("**/api/status*", lambda route: held.append((route, None if held else route.fetch())))
+    while not held:
+        page.wait_for_timeout(50)
+    person.seen()
+    last = person.image()
+    page.keyboard.press("2")
+    assert stored(person) == ["0", "1"]
+    route, old = held[0]
+    with page.expect_response("**/api/status*"):
+        route.fulfill(response=old)
+    page.wait_for_timeout(150)
+    assert page.locator("#rail button").count() == 2
+    page.keyboard.press("Backspace")
+    page.wait_for_function("id => document.querySelector('#frame img').src.endsWith(id)", arg=last)
+    person.settled()
+    assert {image: given.name for image, given in person.desk.history.standing.items()} == {first: "0"}
+    page.unroute("**/api/status*")
+
+
 @pytest.mark.parametrize("name", ["umbrella", "Xylophone", "goose", "zebra", "newt", "PANDA"])
 def test_typing_a_name_stores_that_class_and_nothing_else(table, name):
     person = table(MANY)
@@ -288,6 +385,31 @@ def test_a_whole_name_comes_before_longer_ones_that_are_listed_first(table, keys
     page.keyboard.press("Enter")
     page.wait_for_function("id => !document.querySelector('#frame img').src.endsWith(id)", arg=first)
     assert stored(person) == [meant]
+
+
+@pytest.mark.parametrize("sign", [{"isComposing": True}, {"keyCode": 229}])
+def test_enter_that_ends_a_word_of_an_input_method_neither_stores_nor_adds_a_class(table, sign):
+    person = table(("犬", "猫", *MANY))
+    page, first = person.page, person.image()
+    enter = """([id, sign]) => document.getElementById(id).dispatchEvent(
+        new KeyboardEvent("keydown", { key: "Enter", bubbles: true, cancelable: true, ...sign }))"""
+    page.keyboard.press("/")
+    page.keyboard.insert_text("犬")
+    assert page.evaluate(enter, ["find", sign]), "the key is the input method's"
+    assert page.locator("#find").input_value() == "犬"
+    page.keyboard.press("Enter")
+    page.wait_for_function("id => !document.querySelector('#frame img').src.endsWith(id)", arg=first)
+    assert stored(person) == ["犬"]
+    page.keyboard.press(".")
+    page.keyboard.press("n")
+    page.wait_for_selector("#adding[open]")
+    page.keyboard.insert_text("いぬ")
+    page.evaluate(enter, ["class-name", sign])
+    page.wait_for_timeout(300)
+    assert page.locator("#adding[open]").count() == 1
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#adding", state="hidden")
+    assert person.desk.state.classes == ["犬", "猫", *MANY, "いぬ"]
 
 
 def test_commands_come_after_a_full_stop_where_letters_type_names(table):

@@ -91,6 +91,34 @@ def test_what_is_no_choice_is_no_label(odd, tmp_path, result):
     assert taken(odd, [nothing, task(image="a#1.png")], tmp_path / "x.json") == {"a#1.png": "1"}
 
 
+def annotated(*annotations, image="a+b.png"):
+    """A task; each annotation as what was chosen for each of its questions."""
+    results = [{"result": [{"value": {"choices": list(names)}} for names in questions]} for questions in annotations]
+    return {"data": {"image": image}, "annotations": results}
+
+
+@pytest.mark.parametrize("questions", [[["1", "2"]], [["1"], ["2"]], [["1", "2"], ["1"]]])
+def test_of_several_choices_none_is_taken_and_that_is_said(odd, tmp_path, caplog, questions):
+    path = tmp_path / "x.json"
+    found = [annotated(questions), task(image="a#1.png")]
+    assert taken(odd, found, path) == {"a#1.png": "1"}
+    vs.label_folder(odd.photos, odd.classes, budget=30, net="small", labels=path).close()
+    assert caplog.messages == [
+        "x.json: 1 image has several classes there, of which none is taken over, such as a+b.png (1, 2)"
+    ]
+    with pytest.raises(InputError, match=r"none of 1, such as 'a\+b.png'; 1 image has several classes there"):
+        taken(odd, found[:1], path)
+
+
+def test_the_last_annotation_counts_also_where_it_is_empty_and_none_that_was_cancelled(odd, tmp_path):
+    cancelled = annotated([["1"]], [["2"]], image="50%.png")
+    cancelled["annotations"][1]["was_cancelled"] = True
+    emptied = [annotated([["1"]], empty, image=image) for empty, image in (([], "a#1.png"), ([[]], "a b.png"))]
+    changed, twice = annotated([["1"]], [["2"]]), annotated([["1"], ["1"]], image="a&b.png")
+    found = taken(odd, [cancelled, *emptied, changed, twice], tmp_path / "x.json")
+    assert found == {"50%.png": "1", "a+b.png": "2", "a&b.png": "1"}
+
+
 @pytest.mark.parametrize(("annotations", "said"), [
     ([{"result": [{"value": {"choices": {"x": 1}}}]}], "task 2, choices"),
     ([{"result": [{"value": {"choices": "cat"}}]}], "task 2, choices"),

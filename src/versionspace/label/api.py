@@ -111,6 +111,8 @@ class WantGrid(Body):
     who: Who = ""
     side: Annotated[int, Field(ge=3, le=5)] = 3
     name: Known | None = None
+    have: Annotated[list[Id], Field(max_length=200)] = []
+    """What the tab has besides the grid."""
 
 
 class NewClass(Body):
@@ -240,7 +242,7 @@ def build(desk: Desk, supervisor: Supervisor | None, showing: Showing) -> FastAP
 
     @app.post("/api/grid")
     def grid(want: WantGrid) -> Served:
-        return _served(desk.grid(want.session, want.who, want.side, want.name))
+        return _served(desk.grid(want.session, want.who, want.side, want.name, want.have))
 
     @app.post("/api/answers")
     def answers(given: Answers) -> Outcome:

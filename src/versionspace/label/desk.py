@@ -3,7 +3,7 @@
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from typing import Any
 
 import numpy as np
@@ -89,9 +89,8 @@ class Desk:
             self.leases.take(session, have)
             tasks: list[Task] = []
             taken = set(have) | self.leases.held(but=session)
-            free = sum(i not in self.history.standing for i in taken)
-            room = self.total - self.spent() - free
-            for found in self._stream(who, want):
+            room = self._room(taken)
+            for found in self._stream(who, want, taken):
                 if len(tasks) == want or room <= 0:
                     break
                 again = found.source == "again"
@@ -109,36 +108,38 @@ class Desk:
         with self.lock:
             self.leases.leave(session)
 
-    def grid(self, session: str, who: str, side: int, name: str | None) -> Served:
-        """side² images that most members give to one class: the least agreed on, so that looking is worth it."""
+    def grid(self, session: str, who: str, side: int, name: str | None, have: Sequence[ImageId] = ()) -> Served:
+        """side² images that most members give to one class: the least agreed on, so that looking is worth it.
+
+        They are only shown. Each is asked when its answer comes, so that a grid that nobody confirms costs nothing.
+        ``have``: what the tab has besides; its grid before this one is free again.
+        """
         with self.lock:
             guesses = self.guesses
             if guesses is None:
                 raise InputError("grid", expected="a trained model", got="none yet", fix="Label on: it comes soon.")
-            askable, gone = np.zeros(len(self.pool), np.bool_), self.state.gone
-            rows = [guesses.rows[i] for i in self.spread.ids if i not in self.state.places and i not in gone]
-            askable[rows] = True
+            taken = set(have) | self.leases.held(but=session)
+            askable, out = np.zeros(len(self.pool), np.bool_), taken | self.state.gone | self.state.places.keys()
+            askable[[guesses.rows[i] for i in self.spread.ids if i not in out]] = True
             found = {c: guesses.likely(c, askable) for c in ([name] if name else self.state.classes)}
             best = max(found, key=lambda c: len(found[c]))
-            held = sum(i not in self.history.standing for i in self.leases.held(but=session))
-            count = min(side * side, len(found[best]), self.total - self.spent() - held)
+            count = min(side * side, len(found[best]), self._room(taken))
             if count < 1:
                 raise InputError(
                     "grid", expected="images that most members give to one class", got="none that may still be asked",
                     fix="Choose another class, or go on one by one.",
                 )  # fmt: skip
-            chosen = found[best][:count]
-            ids = np.array([self.pool[row] for row in chosen])
-            self._ask("query", ids, 1.0 - guesses.agreement[chosen])
-            self.leases.take(session, as_ids(ids))
-            tasks = [Task(i, guesses.about(i)) for i in as_ids(ids)]
-            return Served(tasks, self.generation(), name=best)
+            ids = [self.pool[row] for row in found[best][:count]]
+            self.leases.keep_only(session, have)
+            self.leases.take(session, [*have, *ids])
+            return Served([Task(i, guesses.about(i)) for i in ids], self.generation(), name=best)
 
     def answer(self, session: str, who: str, answers: Sequence[Answer]) -> Outcome:
         """Stores answers in this order; those in ``taken`` are durable."""
         out = Outcome()
         with self.lock:
             self.leases.renew(session)
+            self._ask_what_was_shown(answers)
             for answer in answers:
                 if answer.uid not in self.history.uids:
                     try:
@@ -148,6 +149,8 @@ class Desk:
                         continue
                 out.taken.append(answer.uid)
                 self.leases.answered(session, answer.image)
+                if answer.kind == "undo" and answer.image not in self.history.standing:
+                    self.leases.take(session, [answer.image])  # it is on that tab's screen again
         self.changed.set()
         return out
 
@@ -222,24 +225,32 @@ class Desk:
         missing = not given or not all(given.values())
         return missing and sum(given.values()) < cap and not self._dry()
 
-    def _stream(self, who: str, want: int) -> Iterator[Next]:
+    def _stream(self, who: str, want: int, taken: Set[ImageId]) -> Iterator[Next]:
         audit = sum(len(ask.ids) for ask in self.state.asks if ask.purpose == "audit")
         stale = bool(self.state.metrics) and self.behind() >= pacing.STALE
         now = Progress(self.spent(), self.total, audit, stale, self.cold(), self._trusted())
         yield from upcoming(self.asked, self.history, now, who)
         size = max(want, len(self.state.classes)) if now.cold else want * self.leases.working()
-        yield from (Next(i, "query") for i in self._diverse(min(size, self._left())))
+        yield from (Next(i, "query") for i in self._diverse(min(size, self._left()), taken))
         yield from last_resort(self.asked)
 
     def _trusted(self) -> bool:
         newest = self.state.metrics.get(self.generation(), {})
         return float((newest.get("audit") or {}).get("accuracy") or 0) >= TRUSTED
 
-    def _diverse(self, count: int) -> list[ImageId]:
-        found = self.spread.farthest(count) if count > 0 else {}
+    def _diverse(self, count: int, taken: Set[ImageId]) -> list[ImageId]:
+        found = self.spread.farthest(count, but=taken) if count > 0 else {}
         if found:
             self._ask("cold start", np.array(list(found)), np.array(list(found.values())))
         return list(found)
+
+    def _ask_what_was_shown(self, answers: Sequence[Answer]) -> None:
+        """Images that came in a grid and have an answer now, be it one by one; the grid may be of an earlier start."""
+        given = [a.image for a in answers if a.kind != "undo" and a.image not in self.state.places]
+        late = list(dict.fromkeys(i for i in given if i in self.spread))
+        if late:
+            guesses = [self.guesses.about(i) if self.guesses else None for i in late]
+            self._ask("query", np.array(late), np.array([1.0 - g.agreement if g else 0.0 for g in guesses]))
 
     def _ask(self, purpose: str, ids: Any, utilities: Any) -> None:
         round_ = self.state.round
@@ -318,6 +329,10 @@ class Desk:
     def _silent(self) -> bool:
         """Whether the newest model has asked for nothing: it was the last one, until the budget grew."""
         return not any(ask.purpose == "query" and ask.round == self.generation() for ask in self.state.asks)
+
+    def _room(self, taken: Set[ImageId]) -> int:
+        """What the budget has beyond the labels given and the images that are on screens."""
+        return self.total - self.spent() - sum(i not in self.history.standing for i in taken)
 
     def _left(self) -> int:
         return self.total - self.spent() - self.asked.waiting() - len(self.history.returned)

@@ -42,13 +42,23 @@ class History:
     """The last word on each image; missing where it was taken back."""
     uids: dict[str, Given | None] = field(default_factory=dict)
     """Every event's own id; None: an undo."""
-    returned: dict[ImageId, str] = field(default_factory=dict)
-    """Images whose only answer was taken back, and by whom: to be asked again, the last one first."""
-    doubtful: dict[ImageId, None] = field(default_factory=dict)
-    """Labels worth a second look: against a sure guess, or two people differ. Looked at once."""
+    gone: frozenset[ImageId] = frozenset()
+    """Images that are not there at present, and may come back."""
     rechecked: set[ImageId] = field(default_factory=set)
     last: int = 0
     """Number of the last event taken in."""
+    _returned: dict[ImageId, str] = field(default_factory=dict)
+    _doubtful: dict[ImageId, None] = field(default_factory=dict)
+
+    @property
+    def returned(self) -> dict[ImageId, str]:
+        """Images whose only answer was taken back, and by whom: to be asked again, the last one first."""
+        return {image: who for image, who in self._returned.items() if image not in self.gone}
+
+    @property
+    def doubtful(self) -> list[ImageId]:
+        """Labels worth a second look: against a sure guess, or two people differ. Looked at once."""
+        return [image for image in self._doubtful if image not in self.gone]
 
     def take(self, events: Iterable[Event]) -> None:
         """Takes events in."""
@@ -66,10 +76,8 @@ class History:
         return earlier
 
     def leave_out(self, images: Iterable[ImageId]) -> None:
-        """Images that are gone are neither asked again nor looked at twice."""
-        for image in images:
-            self.returned.pop(image, None)
-            self.doubtful.pop(image, None)
+        """These are gone, and no others: they are neither asked again nor looked at twice until they are back."""
+        self.gone = frozenset(images)
 
     def by(self, who: str, count: int) -> list[Given]:
         """The last answers of one person that stand, the newest first."""
@@ -96,7 +104,7 @@ class History:
         self.given.append(found)
         self.uids[uid] = found
         self.standing[image] = found
-        self.returned.pop(image, None)
+        self._returned.pop(image, None)
         self._doubt(found)
 
     def _undo(self, image: ImageId, undoes: str, uid: str, who: str) -> None:
@@ -110,20 +118,20 @@ class History:
         earlier = self.before(undoes)
         if earlier is None:
             del self.standing[image]
-            self.returned[image] = who
+            self._returned[image] = who
         else:
             self.standing[image] = earlier
-        self.doubtful.pop(image, None)
+        self._doubtful.pop(image, None)
 
     def _doubt(self, found: Given) -> None:
         if found.shown.get("again"):
             self.rechecked.add(found.image)
         if found.image in self.rechecked:
-            self.doubtful.pop(found.image, None)
+            self._doubtful.pop(found.image, None)
             return
         guess = found.shown.get("guess") or {}
         sure = guess.get("agreement", 0.0) >= 0.9 and guess.get("class") != found.name
         before = found.earlier
         differ = before is not None and before.who != found.who and before.name not in (None, found.name)
         if found.name is not None and (sure or differ):
-            self.doubtful[found.image] = None
+            self._doubtful[found.image] = None

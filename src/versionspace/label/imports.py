@@ -94,9 +94,10 @@ def _of_file(
             fix="Add them to --classes.",
         )  # fmt: skip
     if (named or lost) and not found.names:
+        first = (*lost, *(one.files[0] for one in named))[0]
         raise InputError(
             str(path), expected="labels for images of this folder",
-            got=f"none of {len(named) + len(lost)}, such as {(*lost, *(one.files[0] for one in named))[0]!r}",
+            got="; ".join((f"none of {len(named) + len(lost)}, such as {first!r}", *found.notes)),
             fix="Write the files' paths relative to the folder. A label whose image is not certain is not taken.",
         )  # fmt: skip
     return Imported(found.names, path.name, lost + found.unknown, found.notes)

@@ -80,7 +80,8 @@ def matched(dataset: Dataset, named: Sequence[Named], folder: Path | None = None
         if surest is _By.END and len({found[number].name for number in best}) > 1:
             continue
         kept.update(best)
-        classes = sorted({name for number in best if (name := named[number].name) is not None})
+        given = [name for number in best for name in (named[number].name, *named[number].more)]
+        classes = sorted({name for name in given if name is not None})
         if len(classes) == 1:
             names[image] = classes[0]
         elif classes:

@@ -1,6 +1,6 @@
 """Images unlike those seen so far, one by one: k-centre on simple features, kept up as images are asked."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 import numpy as np
 
@@ -24,29 +24,32 @@ class Spread:
         self._features = _features(pictures, found)
         self._squares = np.einsum("nf,nf->n", self._features, self._features)
         self._distance = np.full(len(found), np.inf, np.float32)
-        self._free = np.ones(len(found), np.bool_)
+        self._unseen, self._there = np.ones(len(found), np.bool_), np.ones(len(found), np.bool_)
         self._ties = rng.as_uniforms(rng.id_hashes(rng.key(seed, "spread"), found)) if len(found) else np.empty(0)
+
+    def __contains__(self, image: ImageId) -> bool:
+        return image in self._rows
 
     def seen(self, image: ImageId) -> None:
         """An image was asked, here or elsewhere."""
         row = self._rows.get(image)
-        if row is None or not self._free[row]:
+        if row is None or not self._unseen[row]:
             return
-        self._free[row] = False
+        self._unseen[row] = False
         self._nearer(self._distance, row)
 
     def leave_out(self, images: Iterable[ImageId]) -> None:
-        """Images that are gone."""
-        for image in images:
-            if (row := self._rows.get(image)) is not None:
-                self._free[row] = False
+        """These are gone, and no others: those that are back may be chosen again."""
+        self._there[:] = True
+        self._there[[self._rows[i] for i in images if i in self]] = False
 
-    def farthest(self, count: int) -> dict[ImageId, float]:
-        """So many, or what is left, each farthest from all before it; with its distance.
+    def farthest(self, count: int, but: Collection[ImageId] = ()) -> dict[ImageId, float]:
+        """So many, or what is left, each farthest from all before it; with its distance. ``but``: on a screen already.
 
         They stay free until they are `seen`: what could not be stored was not asked.
         """
-        distance, free = self._distance.copy(), self._free.copy()
+        distance, free = self._distance.copy(), self._unseen & self._there
+        free[[self._rows[i] for i in but if i in self]] = False
         out: dict[ImageId, float] = {}
         for _ in range(count):
             rows = np.flatnonzero(free)
@@ -66,8 +69,8 @@ class Spread:
 
     @property
     def left(self) -> int:
-        """Images that nobody has seen."""
-        return int(self._free.sum())
+        """Images that are there and that nobody has seen."""
+        return int((self._unseen & self._there).sum())
 
 
 def _features(pictures: Pictures, ids: Array) -> Array:

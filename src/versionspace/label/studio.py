@@ -26,6 +26,8 @@ class Named:
     """None: it has no class."""
     image: str = ""
     """Its id, where the file says it."""
+    more: tuple[str, ...] = ()
+    """Other classes that it was given as well: then nobody knows which is meant."""
 
 
 def choices(tasks: Any) -> list[Named]:
@@ -34,7 +36,7 @@ def choices(tasks: Any) -> list[Named]:
     >>> task = {"data": {"image": "/data/upload/1/0a1b2c3d-cat.jpg"}, "annotations": [{"result": [
     ...     {"type": "choices", "value": {"choices": ["cat"]}}]}]}
     >>> choices([task])
-    [Named(files=('data/upload/1/0a1b2c3d-cat.jpg',), name='cat', image='')]
+    [Named(files=('data/upload/1/0a1b2c3d-cat.jpg',), name='cat', image='', more=())]
     """
     out = []
     for number, task in enumerate(tasks if isinstance(tasks, list) else [tasks], start=1):
@@ -43,8 +45,9 @@ def choices(tasks: Any) -> list[Named]:
             raise ValueError(f"task {number} without data")
         meta = task.get("meta")
         image = meta.get("id") if isinstance(meta, Mapping) else None
-        name = _chosen(task, f"task {number}")
-        out.append(Named(_files(data) or (f"task {number}",), name, image if isinstance(image, str) else ""))
+        name, *more = _chosen(task, f"task {number}") or (None,)
+        files = _files(data) or (f"task {number}",)
+        out.append(Named(files, name, image if isinstance(image, str) else "", tuple(more)))
     return out
 
 
@@ -72,22 +75,28 @@ def spellings(value: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(file.lstrip("/") for file in found))
 
 
-def _chosen(task: Mapping[str, Any], where: str) -> str | None:
-    found: str | None = None
+def _chosen(task: Mapping[str, Any], where: str) -> tuple[str, ...]:
+    found: tuple[str, ...] = ()
     for annotation in _list(task.get("annotations"), f"{where}, annotations"):
-        if not isinstance(annotation, Mapping) or annotation.get("was_cancelled"):
-            continue
-        for result in _list(annotation.get("result"), f"{where}, result"):
-            value = result.get("value") if isinstance(result, Mapping) else None
-            if value is None:
-                continue
-            if not isinstance(value, Mapping):
-                raise ValueError(f"{where}, value: {value!r}")
-            for name in _list(value.get("choices"), f"{where}, choices")[:1]:
-                if not isinstance(name, str):
-                    raise ValueError(f"{where}, choices: {name!r}, which is no name")
-                found = name
+        if isinstance(annotation, Mapping) and not annotation.get("was_cancelled"):
+            found = _names(annotation, where)
     return found
+
+
+def _names(annotation: Mapping[str, Any], where: str) -> tuple[str, ...]:
+    """All that were chosen, whichever question they answer; each once."""
+    found: dict[str, None] = {}
+    for result in _list(annotation.get("result"), f"{where}, result"):
+        value = result.get("value") if isinstance(result, Mapping) else None
+        if value is None:
+            continue
+        if not isinstance(value, Mapping):
+            raise ValueError(f"{where}, value: {value!r}")
+        for name in _list(value.get("choices"), f"{where}, choices"):
+            if not isinstance(name, str):
+                raise ValueError(f"{where}, choices: {name!r}, which is no name")
+            found[name] = None
+    return tuple(found)
 
 
 def _list(found: Any, where: str) -> list[Any]:

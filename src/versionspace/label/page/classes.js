@@ -1,6 +1,6 @@
 // Buttons of the classes, keys 1 to 0 for the first ten, and finding one by name where there are more.
 
-import { $, make } from "./dom.js";
+import { $, composing, make } from "./dom.js";
 
 const MANY = 10;
 
@@ -109,6 +109,7 @@ export class Classes {
   }
 
   typed(event) {
+    if (composing(event)) return;
     const fits = this.matches();
     if (event.key === "Enter" && fits.length) this.choose(fits[this.marked]);
     else if (event.key === "Escape") {

@@ -29,6 +29,9 @@ export function say(text, { aloud = true, seconds = 2.5 } = {}) {
   if (aloud) $("live").textContent = text;
 }
 
+// A key that an input method has taken for itself, such as Enter for a word; Safari says so by the number alone.
+export const composing = (event) => event.isComposing || event.keyCode === 229;
+
 export function percent(share) {
   return `${(100 * share).toFixed(share < 0.1 ? 1 : 0)}%`;
 }

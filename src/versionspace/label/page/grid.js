@@ -5,13 +5,14 @@ import { $, make, post, say } from "./dom.js";
 const LOOK = 700; // milliseconds: longer than from the first to the second press of a double one
 
 export class Grid {
-  constructor({ session, who, answered, left, shown, state }) {
-    Object.assign(this, { session, who, answered, left, shown, state });
+  constructor({ session, who, answered, have, left, shown, state }) {
+    Object.assign(this, { session, who, answered, have, left, shown, state });
     this.open = false;
     this.tasks = [];
     this.out = new Set();
     this.shownAt = 0; // when the last image of this grid came
     this.fetching = 0;
+    this.turn = 0; // of the newest wish, be it for other images or for none: what an older one brings is not shown
     this.side = $("grid-side");
     this.side.value = localStorage.getItem("versionspace-side") ?? "3";
     this.side.addEventListener("change", () => {
@@ -34,12 +35,19 @@ export class Grid {
     }
   }
 
+  // Whether its images are on the screen.
   async fetch(name = null) {
+    const turn = (this.turn += 1);
     this.fetching += 1;
     this.settle();
     try {
       const side = Number(this.side.value);
-      const found = await post("/api/grid", { session: this.session, who: this.who, side, name });
+      const asked = { session: this.session, who: this.who, side, name, have: this.have() };
+      const found = await post("/api/grid", asked);
+      if (turn !== this.turn) {
+        if (!this.open) this.left([]); // the server learns that nobody has them
+        return false;
+      }
       this.tasks = found.tasks.map((task) => ({ ...task, known: true })); // the grid says what the model takes them for
       this.name = found.name;
       this.out.clear();
@@ -47,6 +55,8 @@ export class Grid {
       this.draw(side);
       return true;
     } catch (error) {
+      if (turn !== this.turn) return false;
+      if (this.open && !this.tasks.length) this.leave();
       say(error.message.includes("Failed to fetch") ? "The server does not answer." : error.message, { seconds: 5 });
       return false;
     } finally {
@@ -141,11 +151,11 @@ export class Grid {
     this.left(this.tasks.filter((task) => this.out.has(task.image)));
     say(`${fine.length} × ${this.name}${this.out.size ? `; ${this.out.size} to look at one by one` : ""}`);
     this.tasks = [];
-    if (!(await this.fetch())) this.leave();
-    else $("cells").firstElementChild?.focus();
+    if (await this.fetch()) $("cells").firstElementChild?.focus();
   }
 
   leave() {
+    this.turn += 1;
     this.open = false;
     this.tasks = [];
     this.shown("");

@@ -1,7 +1,7 @@
 // The page put together: who this is, what each answer does, and the round trip with the server.
 
 import { Classes } from "./classes.js";
-import { $, get, make, name, percent, post, say } from "./dom.js";
+import { $, composing, get, make, name, percent, post, say } from "./dom.js";
 import { Grid } from "./grid.js";
 import { Keys, showLetters } from "./keys.js";
 import { Outbox } from "./outbox.js";
@@ -118,18 +118,34 @@ async function undo() {
 
 async function refresh() {
   try {
-    const before = outbox?.waiting().length;
+    const given = outbox?.count;
+    const quiet = outbox && !outbox.waiting().length;
     const found = await get(`/api/status?session=${stage?.session ?? ""}&who=${encodeURIComponent(who)}`);
     state = found;
-    if (outbox && !before && !outbox.waiting().length) {
+    // A list from before the last answer would have Backspace take back the one before it.
+    if (quiet && given === outbox.count && !outbox.waiting().length) {
       const tasks = new Map(rail.map((one) => [one.uid, one.task]));
       rail = found.rail.map((one) => ({ ...one, task: tasks.get(one.uid) }));
     }
     draw();
   } catch (error) {
-    if (error.status === 401) outbox.trouble = "The key is no longer valid: open the address that the terminal shows.";
-    if (state) drawStatus(state, { trouble: outbox?.trouble || "The server does not answer; answers are kept here." });
+    if (!state) {
+      missed(error);
+      return;
+    }
+    const shut = error.status === 401 && "The key is no longer valid: open the address that the terminal shows.";
+    if (outbox && shut) outbox.trouble = shut;
+    drawStatus(state, { trouble: outbox?.trouble || "The server does not answer; answers are kept here." });
   }
+}
+
+// Nothing has come yet: without a sentence the page would be empty.
+function missed(error) {
+  const why = error.status === 401 ? document.querySelector(".cookieless").textContent
+    : "The server does not answer; the page goes on when it is back.";
+  if ($("frame").textContent === why) return;
+  $("frame").replaceChildren(make("p", { className: "broken", textContent: why }));
+  $("live").textContent = why;
 }
 
 function draw() {
@@ -248,7 +264,7 @@ function wire() {
   $("new-class").addEventListener("click", newClass);
   $("class-add").addEventListener("click", addClass);
   $("class-cancel").addEventListener("click", () => $("adding").close());
-  $("class-name").addEventListener("keydown", (event) => event.key === "Enter" && addClass());
+  $("class-name").addEventListener("keydown", (event) => event.key === "Enter" && !composing(event) && addClass());
   when.addEventListener("change", () => {
     localStorage.setItem("versionspace-when", when.value);
     home();
@@ -273,7 +289,8 @@ async function start() {
   outbox = new Outbox({ campaign: state.campaign, session: mine, who, told });
   stage = new Stage({ session: mine, who, outbox, when: () => when.value, changed: finished });
   grid = new Grid({
-    session: mine, who, state: () => state, shown: (chosen) => classes.mark(chosen),
+    session: mine, who, state: () => state, have: () => stage.have(stage.single()),
+    shown: (chosen) => classes.mark(chosen),
     answered: (task, chosen, seconds) => {
       const sent = send(task, "class", chosen, seconds, { grid: true });
       remember({ uid: sent.uid, image: task.image, name: chosen, reason: "", task, earlier: false });

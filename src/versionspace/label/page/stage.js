@@ -18,6 +18,11 @@ export class Stage {
     frame.addEventListener("pointermove", (event) => this.look(event));
   }
 
+  // On the screen one by one, now or soon.
+  single(ahead = this.ahead) {
+    return [...(this.current ? [this.current] : []), ...ahead];
+  }
+
   // What must not be given to this tab again.
   have(kept) {
     return [...new Set([...kept.map((task) => task.image), ...this.outbox.images()])].slice(0, 200);
@@ -29,7 +34,7 @@ export class Stage {
     try {
       // A new model asks: what is in store is out of date, but for what was taken back or clicked out of a grid.
       const mine = this.ahead.filter((task, place) => !anew || task.mine || place === 0);
-      const kept = [...(this.current ? [this.current] : []), ...mine, ...(this.others?.() ?? [])];
+      const kept = [...this.single(mine), ...(this.others?.() ?? [])];
       const want = Math.max(0, AHEAD - mine.length);
       const found = await post("/api/next", {
         session: this.session, who: this.who, have: this.have(kept), want, when: this.when(),
