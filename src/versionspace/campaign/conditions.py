@@ -42,7 +42,7 @@ def agree(
     ended is looked at under any versions, unless it is to go ``on``. ``grid``: what the first ensemble was trained
     under, with which a new campaign of a grid is to start.
     """
-    state, person = replay(ledger.events()), config.oracle.kind == "person"
+    state, person = replay(ledger.events(), ledger=ledger.path), config.oracle.kind == "person"
     height, width, channels = dataset.train.images.shape[1:]
     table = sizes(config.ensemble.net, (channels, height, width))
     checks = dict(dataset.checksums) if dataset.report is None else {}

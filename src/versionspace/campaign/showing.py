@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from versionspace.campaign.grid import Listener, News
-from versionspace.config import read_text
+from versionspace.store.config import read_config
 from versionspace.store.folder import Folder
 from versionspace.store.record import Record, read
 
@@ -149,7 +149,7 @@ def accuracy_of(record: Record) -> tuple[float | None, float | None]:
 
 
 def _line(path: Path) -> Line:
-    line = Line(path, total=read_text(Folder(path).config.read_text(encoding="utf-8")).budget.total)
+    line = Line(path, total=read_config(Folder(path).config).budget.total)
     _update(line)
     if line.state == "waiting" and Folder(path).ledger.exists() and read(path).ended:
         line.state = "done"

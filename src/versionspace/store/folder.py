@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from versionspace.store.errors import StoreError, explained, full
+from versionspace.store.errors import StoreError, explained, full, unlike
 from versionspace.types import Array
 
 CONFIG = "campaign.toml"
@@ -125,10 +125,7 @@ def read_arrays(path: Path) -> dict[str, Array]:
         with np.load(content, allow_pickle=False) as found:
             return dict(found)
     except (OSError, ValueError, KeyError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error) as error:
-        raise StoreError(
-            str(path), expected="arrays that were written with the campaign", got=str(error) or type(error).__name__,
-            fix="Run `versionspace verify` on the folder, and go back to a backup if it is damaged.",
-        ) from error  # fmt: skip
+        raise unlike(path, "arrays that were written with the campaign", error) from error
 
 
 def _refuse_changed(content: io.BytesIO) -> None:
