@@ -55,6 +55,18 @@ def test_a_grid_grows_and_keeps_what_is_there(grid, tmp_path):
     assert read(tmp_path / "random" / "0").rounds[2].metrics == read(grid.folder / "random" / "0").rounds[2].metrics
 
 
+def test_a_grid_of_methods_without_a_vote_grows_by_one_that_takes_it(tmp_path):
+    hard = config("query.method=random", "query.vote=hard")
+    prepare(config("query.method=random"), tmp_path, ["random"], [0])
+    Campaign.open(tmp_path / "random" / "0").close()
+    prepare(hard, tmp_path, ["random", "gvd"], [0])
+    Campaign.open(tmp_path / "gvd" / "0").close()
+    votes = {method: read(tmp_path / method / "0").config.query.vote for method in ("random", "gvd")}
+    assert votes == {"random": "soft", "gvd": "hard"}
+    with pytest.raises(InputError, match="query.vote: 'hard' before, 'soft' now"):
+        prepare(config("query.method=random"), tmp_path, ["gvd"], [0])
+
+
 def test_another_config_is_refused_with_the_difference(grid):
     with pytest.raises(InputError, match="budget.total: 25 before, 30 now"):
         run(config("budget.total=30"), methods=["gvd"], seeds=[0], out=grid.folder, progress=False)
