@@ -34,6 +34,12 @@ WRONG = [
 ]
 
 
+@pytest.mark.parametrize("net", [":x", ".a:b", "a..b:c", "a:", ":", "conv9"])
+def test_a_network_that_cannot_be_a_function_of_a_module_is_refused(net):
+    with pytest.raises(InputError, match=r"ensemble.net: expected .*or package.module:function, got"):
+        config(f"ensemble.net={net}")
+
+
 @pytest.mark.parametrize(("changes", "said"), WRONG)
 def test_nothing_is_made_of_what_cannot_be_run(changes, said, tmp_path):
     with pytest.raises(InputError, match=said):

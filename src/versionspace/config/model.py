@@ -59,7 +59,8 @@ class EnsembleConfig(Section):
     @field_validator("net")
     @classmethod
     def _known(cls, net: str) -> str:
-        if net not in SIZES and ":" not in net:
+        module, _, function = net.partition(":")
+        if net not in SIZES and not all((*module.split("."), function)):  # .nets:small would be relative to nothing
             raise ValueError(f"one of {', '.join(SIZES)}, or package.module:function")
         return net
 
