@@ -31,7 +31,15 @@ WRONG = [
     (["stop.when=accuracy(0.9)", "data.validation=0"], "none on validation"),
     (["stop.when=accuracy(0.9, on='pool')", "measure.pool=false"], "none on pool"),
     (["stop.when=accuracy(0.9, on='reference')"], "none on reference"),
+    (["stop.when=budget(10)"], "with 10 first labels, got budget"),
+    (["stop.when=budget(5) & diameter(0.1)"], "with 10 first labels, got budget"),
 ]
+
+
+@pytest.mark.parametrize("net", [":x", ".a:b", "a..b:c", "a:", ":", "conv9"])
+def test_a_network_that_cannot_be_a_function_of_a_module_is_refused(net):
+    with pytest.raises(InputError, match=r"ensemble.net: expected .*or package.module:function, got"):
+        config(f"ensemble.net={net}")
 
 
 @pytest.mark.parametrize(("changes", "said"), WRONG)
@@ -62,6 +70,8 @@ def test_the_first_labels_and_the_audit_must_fit_into_the_budget(audit, least, t
         ["ensemble.members=1", "query.method=bald"],
         ["stop.when=audit(0.9) | accuracy(0.9, on='test')", "budget.audit=5"],
         ["stop.when=accuracy(0.9, on='reference')", "data.validation=0"], ["stop.when=accuracy(0.9, on='pool')"],
+        ["stop.when=budget(11)"], ["stop.when=budget(500) | flat(100, 0.1)"],
+        ["stop.when=budget(5)", "oracle.abstain=0.9"],
         *[[f"query.method={method}"] for method in METHODS],
     ],
 )  # fmt: skip

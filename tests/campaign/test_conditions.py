@@ -27,8 +27,11 @@ def half(folder, wanted):
     return folder
 
 
-def older(folder, without):
-    """As if the ledger were of a version that did not write these keys down: of a body, or of what it ran under."""
+def older(folder, without=(), settings=()):
+    """As if the ledger were of a version that did not write these keys down: of a body, or of what it ran under.
+
+    Or, with ``settings``, of one that wrote these as well.
+    """
     with Ledger.view(folder / "ledger.sqlite") as ledger:
         events = ledger.events()
     for file in folder.glob("ledger.sqlite*"):
@@ -36,6 +39,8 @@ def older(folder, without):
     with Ledger.open(folder / "ledger.sqlite") as ledger:
         for e in events:
             body = {k: v for k, v in e.body.items() if k not in without}
+            if e.kind == "begun" and settings:
+                body["config"] = body["config"] | dict(settings)
             around = {k: v for k, v in e.environment.items() if k not in without}
             ledger.append([Event(e.kind, e.round, body, e.who, around, e.uid)])
 
@@ -105,6 +110,14 @@ def test_an_older_ledger_still_knows_its_method_and_seed(begun, tmp_path):
         Campaign.open(folder)
     toml.write_text(text)
     Campaign.open(folder).close()
+
+
+def test_a_vote_that_a_method_has_no_use_for_is_no_other_setting(tmp_path):
+    """Earlier versions wrote it down as soft, whatever the config said."""
+    folder = half(tmp_path / "c", config("query.method=random"))
+    older(folder, settings={"query.vote": "'soft'"})
+    with Campaign.create(folder, config("query.method=random", "query.vote=hard")) as campaign:
+        assert campaign.run().state.ended == "budget"
 
 
 def test_device_and_threads_may_change_at_any_time(begun, tmp_path):

@@ -1,5 +1,6 @@
 """Class folders: every image under a name of its own, and the originals as they were."""
 
+import contextlib
 import json
 from pathlib import Path
 
@@ -107,6 +108,17 @@ class Killed(BaseException):
     """As by a signal, between a round's weights and its commit."""
 
 
+def test_labels_are_exported_whichever_byte_of_the_split_is_damaged(trip, tmp_path):
+    whole, split = trip.split(), trip.folder.split
+    good = split.read_bytes()
+    wanted = [(one.id, one.name) for one in labels_of(trip)]
+    for place in range(0, len(good), 29):
+        split.write_bytes(good[:place] + bytes([good[place] ^ 1 << place % 8]) + good[place + 1 :])
+        assert [(one.id, one.name) for one in labels_of(trip)] == wanted, place
+        with contextlib.suppress(StoreError):  # bytes that nobody reads, such as the time of writing
+            np.testing.assert_equal(trip.split(), whole)
+
+
 @pytest.mark.parametrize("keep", ["ends", "all"])
 def test_weights_of_a_round_that_was_never_committed_are_not_exported(keep, tmp_path, monkeypatch):
     from versionspace.campaign.rounds import Rounds
@@ -136,6 +148,29 @@ def test_weights_of_a_round_that_was_never_committed_are_not_exported(keep, tmp_
     assert about["labels"] == 10
     saved = (folder / "weights" / "round-0001" / "weights.safetensors").read_bytes()
     assert (tmp_path / "model" / "weights.safetensors").read_bytes() == saved
+
+
+@pytest.mark.parametrize(
+    ("keep", "said", "trained_on"),
+    [("ends", "of round 1, 10 labels; the members of round 2 were not kept", 10), ("all", "", 15)],
+)
+def test_a_model_that_is_not_of_the_last_round_is_called_so(keep, said, trained_on, tmp_path):
+    from typer.testing import CliRunner
+
+    from versionspace.cli.app import app
+
+    with Campaign.create(tmp_path / "c", config(f"keep={keep}")) as campaign:
+        oracle = campaign.oracle()
+        for _ in range(2):
+            campaign.accept(oracle.answer(campaign.propose().ids))
+        campaign.propose()
+        assert max(campaign.state.metrics) == 2
+    words = ["export", str(tmp_path / "c"), "--model", "safetensors", "--out", str(tmp_path / "model")]
+    done = CliRunner().invoke(app, words, catch_exceptions=False)
+    assert done.exit_code == 0
+    assert done.stderr == (f"note {said}\n" if said else "")
+    about = json.loads((tmp_path / "model" / "model.json").read_text())
+    assert (about["round"], about["labels"]) == (1 if said else 2, trained_on)
 
 
 def test_a_campaign_of_another_machine_is_exported_on_this_one(tmp_path):

@@ -8,7 +8,7 @@ import pytest
 
 import versionspace as vs
 from campaign.tiny import class_folders, config, of_folder
-from versionspace.campaign import Campaign
+from versionspace.campaign import Campaign, processes
 from versionspace.campaign.grid import News, prepare, resume, run
 from versionspace.config import Grid, read_text, written
 from versionspace.errors import InputError
@@ -53,6 +53,18 @@ def test_a_grid_grows_and_keeps_what_is_there(grid, tmp_path):
     known = read_text((first.folder / "grid.toml").read_text())
     assert known.grid.methods == ("gvd", "random")
     assert read(tmp_path / "random" / "0").rounds[2].metrics == read(grid.folder / "random" / "0").rounds[2].metrics
+
+
+def test_a_grid_of_methods_without_a_vote_grows_by_one_that_takes_it(tmp_path):
+    hard = config("query.method=random", "query.vote=hard")
+    prepare(config("query.method=random"), tmp_path, ["random"], [0])
+    Campaign.open(tmp_path / "random" / "0").close()
+    prepare(hard, tmp_path, ["random", "gvd"], [0])
+    Campaign.open(tmp_path / "gvd" / "0").close()
+    votes = {method: read(tmp_path / method / "0").config.query.vote for method in ("random", "gvd")}
+    assert votes == {"random": "soft", "gvd": "hard"}
+    with pytest.raises(InputError, match="query.vote: 'hard' before, 'soft' now"):
+        prepare(config("query.method=random"), tmp_path, ["gvd"], [0])
 
 
 def test_another_config_is_refused_with_the_difference(grid):
@@ -210,6 +222,28 @@ def test_ctrl_c_in_the_moment_in_which_one_is_done_is_heard(tmp_path):
     assert signal.getsignal(signal.SIGINT) is before
     assert not resume(tmp_path, jobs=2, progress=False).stopped
     assert all(r.ended for r in made.campaigns())
+
+
+def test_ctrl_c_after_a_worker_has_died_is_heard(tmp_path, monkeypatch):
+    workers = []
+    start = processes._Crew._start
+    monkeypatch.setattr(processes._Crew, "_start", lambda *given: workers.append(start(*given)) or workers[-1])
+    failed = {}
+
+    def hear(news):
+        if news.kind == "step" and workers[0].poll() is None:
+            workers[0].kill()
+            workers[0].wait()
+        if news.kind == "failed":
+            failed[news.folder] = news.text
+            signal.raise_signal(signal.SIGINT)
+
+    made = run(config("training.epochs=50"), methods=["gvd", "random"], seeds=[0], out=tmp_path, jobs=2, progress=hear)
+    assert made.stopped
+    assert made.failed == failed
+    assert "its process ended with -9" in next(iter(failed.values()))
+    assert all(worker.stdin.closed for worker in workers)
+    assert not any(verify(tmp_path).values())
 
 
 def test_a_device_that_is_not_there_is_refused_before_a_folder_is_made(tmp_path):

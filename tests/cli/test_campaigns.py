@@ -5,6 +5,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 
@@ -20,7 +21,7 @@ from versionspace.cli.app import app, main
 from versionspace.cli.words import read_seeds
 from versionspace.ensemble import Ensemble
 from versionspace.errors import InputError
-from versionspace.store import read
+from versionspace.store import read, verify
 
 
 def versionspace(*words, code=0):
@@ -212,6 +213,21 @@ def test_mistakes_are_sentences(words, said, grid, tiny, tmp_path, monkeypatch, 
     assert said in heard
     assert "Traceback" not in heard
     assert list(place.iterdir()) == [], "nothing was made"
+
+
+@pytest.mark.parametrize("command", ["status", "resume", "report", "export --labels csv"])
+def test_a_config_that_is_no_longer_text_is_a_sentence(command, grid, tmp_path, monkeypatch, capsys):
+    place = shutil.copytree(grid / "gvd" / "0", tmp_path / "c")
+    (place / "campaign.toml").write_bytes(b"seed = 0\xff\n")
+    verb, *options = command.split()
+    monkeypatch.setattr(sys, "argv", ["versionspace", verb, str(place), *options])
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit) as end:
+        main()
+    assert end.value.code == 2
+    heard = "".join(capsys.readouterr().err.split())
+    assert f"{place}/campaign.toml:expectedaconfiginUTF-8" in heard
+    assert "/campaign.toml:expectedaconfiginUTF-8" in "".join(verify(place)[place][0].split())
 
 
 def test_a_run_that_was_refused_can_be_mended_in_its_folder(tiny, tmp_path):

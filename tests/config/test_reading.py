@@ -145,6 +145,14 @@ def test_a_campaign_of_the_grid_has_its_method_and_seed_and_no_grid():
     assert one.query.vote == "soft"  # of no meaning to ge
 
 
+@pytest.mark.parametrize("grid", [[], ['grid.methods=["random","gvd"]']])
+def test_a_vote_is_for_the_methods_that_take_one_whichever_the_config_itself_names(grid):
+    shared = read("demo", ["query.method=random", "query.vote=hard", *grid])
+    assert shared.campaign("gvd", 0).query.vote == "hard"
+    assert shared.campaign("random", 0).query.vote == "soft"
+    assert read_text(written(shared)) == shared
+
+
 def test_what_is_written_is_toml_without_empty_sections():
     text = written(read("demo"))
     assert "null" not in text

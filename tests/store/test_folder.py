@@ -1,8 +1,10 @@
 """Files that appear whole or not at all; full disks, read-only folders, copies."""
 
+import contextlib
 import importlib
 import os
 import shutil
+import sqlite3
 import subprocess
 from pathlib import Path
 
@@ -35,6 +37,17 @@ def mounted(path, *options):
     if done.returncode:
         pytest.skip(f"NOT TESTED, since mounting is not allowed here: {done.stderr.strip()}")
     return path
+
+
+def rewritten(folder, kind, before, after):
+    """As a failing disk or a meddling hand would: the first event of a kind is another than was written."""
+    with contextlib.closing(sqlite3.connect(folder / "ledger.sqlite")) as raw:
+        raw.execute("DROP TRIGGER never_changed")
+        first = "number = (SELECT min(number) FROM events WHERE kind = ?)"
+        body = raw.execute(f"SELECT body FROM events WHERE {first}", (kind,)).fetchone()[0]
+        assert before in body
+        raw.execute(f"UPDATE events SET body = ? WHERE {first}", (body.replace(before, after, 1), kind))
+        raw.commit()
 
 
 @pytest.fixture
@@ -117,6 +130,39 @@ def test_verify_finds_each_kind_of_damage(copied):
     assert any("another method" in problem for problem in verify(copied)[copied])
     folder.ledger.write_bytes(b"not a database at all, " * 100)
     assert verify(copied)[copied]
+
+
+DAMAGED = [
+    ("answered", "{", "x", "JSON in event"),
+    ("answered", '"class":', '"xlass":', "nothing named 'class'"),
+    ("proposed", '"ids":[', '"ids":7,"x":[', "not iterable"),
+    ("measured", '"labels":', '"xabels":', "nothing named 'labels'"),
+    ("begun", '"classes":', '"xlasses":', "nothing named 'classes'"),
+]
+
+
+@pytest.mark.parametrize(("kind", "before", "after", "said"), DAMAGED)
+def test_a_damaged_event_is_a_sentence_and_hides_nothing_else(kind, before, after, said, finished, tmp_path):
+    bad, good = (shutil.copytree(finished, tmp_path / "grid" / "gvd" / seed) for seed in ("0", "1"))
+    rewritten(bad, kind, before, after)
+    with pytest.raises(StoreError, match=said) as error:
+        read(bad)
+    assert str(bad / "ledger.sqlite") in str(error.value)
+    found = verify(tmp_path / "grid")
+    assert found[good] == []
+    assert any("was changed after it was written" in problem or said in problem for problem in found[bad])
+    backup(tmp_path / "grid", tmp_path / "copy")
+    assert verify(tmp_path / "copy")[tmp_path / "copy" / "gvd" / "0"]
+    if kind != "measured":  # what a round found before is not needed to go on
+        with pytest.raises(StoreError, match=said):
+            Campaign.open(bad)
+
+
+@pytest.mark.parametrize("name", ['"votes_sha256":', '"sets":'])
+def test_metrics_that_are_damaged_do_not_keep_verify_from_its_verdict(name, copied, tmp_path):
+    rewritten(copied, "measured", name, '"x":')
+    assert "(measured) was changed after it was written" in verify(copied)[copied][0]
+    backup(copied, tmp_path / "other")
 
 
 def test_a_backup_of_a_live_campaign_is_whole_and_goes_on_alike(tmp_path):

@@ -17,12 +17,13 @@ from versionspace.campaign.missing import sentence
 from versionspace.campaign.pictures import Pictures, opened, restored
 from versionspace.campaign.placing import keep, moved, place, untouched
 from versionspace.campaign.rounds import ENDS, UNLABELLED, Rounds, Step, proposed, quiet
-from versionspace.config import Config, read_text
+from versionspace.config import Config
 from versionspace.data import DATASETS, Dataset
 from versionspace.data.folder.listing import is_folder
 from versionspace.data.naming import shown
 from versionspace.errors import InputError
 from versionspace.oracle import Simulated
+from versionspace.store.config import read_config
 from versionspace.store.errors import StoreError
 from versionspace.store.events import Event
 from versionspace.store.folder import Folder, read_arrays, write_arrays
@@ -72,7 +73,7 @@ class Campaign:
         self.folder, self.config, self.dataset = folder, config, dataset
         self._ledger, self._lock = ledger, lock
         self._threads, self._accept_different = threads, accept_different
-        self.state = replay(ledger.events())
+        self.state = replay(ledger.events(), ledger=ledger.path)
         self.pictures = stored or self._cut()
         self.state.gone = self.pictures.gone
         if self.state.gone:
@@ -118,7 +119,7 @@ class Campaign:
                 fix="Begin one with Campaign.create or `versionspace run`.",
             )  # fmt: skip
         found.refuse_lost()
-        config = read_text(found.config.read_text(encoding="utf-8"), str(found.config))
+        config = read_config(found.config)
         lock = Lock(found.path).take()
         try:
             ledger = Ledger.open(found.ledger)
@@ -351,7 +352,7 @@ def _dataset(folder: Folder, config: Config, ledger: Ledger) -> Dataset:
 
 def _stored(folder: Folder, config: Config, dataset: Dataset, ledger: Ledger) -> Pictures | None:
     """The images of a campaign that has begun; a folder that is not hers is refused before anything is written."""
-    state, person = replay(ledger.events()), config.oracle.kind == "person"
+    state, person = replay(ledger.events(), ledger=ledger.path), config.oracle.kind == "person"
     if state.begun is not None:
         same_classes(config, dataset, state.begun)
     if state.split is None:

@@ -73,7 +73,10 @@ def truth_of_pool(config: Config, pictures: Pictures) -> Ints:
 
 
 def _can_hold(rule: stopping.Rule, config: Config, pictures: Pictures) -> None:
-    """Refuses a rule that looks at labels which nobody has."""
+    """Refuses a rule that looks at labels which nobody has, or that holds before anything was asked.
+
+    One that only the budget keeps from holding is left: a campaign may be reopened with a larger one.
+    """
     if isinstance(rule, stopping.audit) and not config.budget.audit:
         raise InputError(
             "stop.when", expected=f"an audit for {rule}", got="budget.audit = 0",
@@ -83,6 +86,13 @@ def _can_hold(rule: stopping.Rule, config: Config, pictures: Pictures) -> None:
         raise InputError(
             "stop.when", expected=f"known labels for {rule}", got=f"none on {rule.on}",
             fix=f"Look at another of {', '.join(stopping.SETS)}, or at an audit.",
+        )  # fmt: skip
+
+    first, answers = len(pictures.cut.initial), config.oracle
+    if isinstance(rule, stopping.budget) and rule.total <= first and answers.kind == "labels" and not answers.abstain:
+        raise InputError(
+            "stop.when", expected=f"a rule that does not hold from the start, with {first} first labels", got=str(rule),
+            fix="Wait for more labels, or start from fewer with data.initial.",
         )  # fmt: skip
 
 

@@ -13,10 +13,11 @@ import numpy as np
 
 from versionspace.campaign.learning import training_of
 from versionspace.campaign.pictures import Pictures
-from versionspace.config import Config, settings
+from versionspace.config import VOTE, Config, settings
 from versionspace.data import DATASETS, Dataset
 from versionspace.ensemble.sizes import sizes
 from versionspace.ensemble.work import arithmetic, pick_device
+from versionspace.query.methods import TABLE
 from versionspace.store.errors import StoreError
 from versionspace.store.events import Event, encoded
 from versionspace.store.ledger import Ledger
@@ -42,7 +43,7 @@ def agree(
     ended is looked at under any versions, unless it is to go ``on``. ``grid``: what the first ensemble was trained
     under, with which a new campaign of a grid is to start.
     """
-    state, person = replay(ledger.events()), config.oracle.kind == "person"
+    state, person = replay(ledger.events(), ledger=ledger.path), config.oracle.kind == "person"
     height, width, channels = dataset.train.images.shape[1:]
     table = sizes(config.ensemble.net, (channels, height, width))
     checks = dict(dataset.checksums) if dataset.report is None else {}
@@ -165,8 +166,10 @@ def same_truth(pictures: Pictures, split: Mapping[str, Any], test: Array | None)
 
 
 def _settings(config: Config) -> dict[str, str]:
-    """A folder may be moved; its images are compared one by one."""
-    return settings(config, but=("preset",) if config.data.name in DATASETS else ("preset", "data.name"))
+    """A folder may be moved, its images are compared one by one; and a vote is only of some methods."""
+    moves = () if config.data.name in DATASETS else ("data.name",)
+    unused = () if TABLE[config.query.method].takes_vote else (VOTE,)
+    return settings(config, but=("preset", *moves, *unused))
 
 
 def _same_settings(begun: Mapping[str, Any], body: Mapping[str, Any]) -> None:

@@ -104,6 +104,14 @@ def kept_last(record: Record) -> Round:
     return found[-1]
 
 
+def note_of_model(record: Record) -> str:
+    """Whose members `export_model` takes, where they are not those of the last round; empty where they are."""
+    kept, last = kept_last(record), record.measured()[-1]
+    if kept.number == last.number:
+        return ""
+    return f"of round {kept.number}, {kept.labels} labels; the members of round {last.number} were not kept"
+
+
 def on_folder(record: Record) -> bool:
     """Whether its images are files of the user's, and no published dataset."""
     return record.config.data.name not in DATASETS
@@ -252,7 +260,8 @@ def export_model(record: Record, form: str, to: Path, member: int | None = None)
         kept.save(folder)
         about = {
             "classes": names, "dataset": record.config.data.name, "method": record.method, "seed": record.seed,
-            "labels": newest.labels, "images": {"shape": shape, "fit": record.config.data.fit or "crop"},
+            "round": newest.number, "labels": newest.labels,
+            "images": {"shape": shape, "fit": record.config.data.fit or "crop"},
         }  # fmt: skip
         (folder / "model.json").write_text(json.dumps(about, indent=2, ensure_ascii=False), encoding="utf-8")
 

@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from versionspace.campaign.placing import moved
-from versionspace.campaign.preparing import bring, check, prepare, read_file
+from versionspace.campaign.preparing import bring, check, prepare
 from versionspace.config import Config, changed, read, written
 from versionspace.errors import InputError
+from versionspace.store.config import read_config
 from versionspace.store.folder import CONFIG, GRID, SHARED, Folder, campaigns, is_campaign, write
 from versionspace.store.record import Record
 from versionspace.store.record import read as read_campaign
@@ -121,7 +122,7 @@ def resume(
     """Goes on with every campaign of a folder; ``images``: where their folder of images lies now, if it was moved."""
     _refuse_negative(jobs)
     root, place = Path(folder), None if images is None else Path(images)
-    found = {c.path: read_file(c.path / CONFIG) for c in campaigns(root)}
+    found = {c.path: read_config(c.path / CONFIG) for c in campaigns(root)}
     if people := [path for path, config in found.items() if config.oracle.kind == "person"]:
         raise InputError(
             str(people[0]), expected="a campaign with known labels", got="one that a person labels",
@@ -141,10 +142,10 @@ def _moved(root: Path, folders: Sequence[Path], images: Path) -> None:
     from versionspace.campaign.campaign import Campaign
 
     for path in folders:
-        if read_file(path / CONFIG) != moved(read_file(path / CONFIG), images):
+        if read_config(path / CONFIG) != moved(read_config(path / CONFIG), images):
             Campaign.open(path, images=images).close()
     if (root / GRID).is_file():
-        write(root / GRID, written(moved(read_file(root / GRID), images)).encode())
+        write(root / GRID, written(moved(read_config(root / GRID), images)).encode())
 
 
 def carry_on(

@@ -4,10 +4,11 @@ import contextlib
 import os
 from pathlib import Path
 
-from versionspace.config import Config, differences, read_text, written
+from versionspace.config import Config, differences, written
 from versionspace.data.catalogue import DATASETS
 from versionspace.data.naming import shown
 from versionspace.errors import InputError
+from versionspace.store.config import read_config
 from versionspace.store.errors import explained
 from versionspace.store.folder import Folder, write
 from versionspace.store.ledger import Ledger
@@ -25,7 +26,7 @@ def place(path: Path, config: Config) -> None:
     found = Folder(path)
     config = located(config)
     if found.config.is_file():
-        before = read_text(found.config.read_text(encoding="utf-8"), str(found.config))
+        before = read_config(found.config)
         config = as_before(config, before)
         changed = differences(before, config)
         if before == config:

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from versionspace.campaign.placing import as_before, located, place, untouched, withdraw
-from versionspace.config import Config, Data, Grid, differences, read_text, sentences, written
+from versionspace.config import Config, Data, Grid, differences, sentences, written
 from versionspace.errors import InputError
 from versionspace.query.entry import find
+from versionspace.store.config import read_config
 from versionspace.store.folder import CONFIG, GRID, Folder, is_campaign, write
 
 if TYPE_CHECKING:
@@ -96,11 +97,6 @@ def bring(name: str) -> None:
         fetch(name)
 
 
-def read_file(path: Path) -> Config:
-    """A config of ours."""
-    return read_text(path.read_text(encoding="utf-8"), str(path))
-
-
 def _grown(config: Config, folder: Path) -> Config:
     """The config of the grid that is there, with more methods and seeds; another one is refused.
 
@@ -109,7 +105,7 @@ def _grown(config: Config, folder: Path) -> Config:
     path = folder / GRID
     if not path.is_file():
         return config
-    before = read_file(path)
+    before = read_config(path)
     config = as_before(config, before)
     if changed := differences(before, config, but=_OWN):
         if all(untouched(Folder(one)) for one in _there(folder)):
@@ -128,7 +124,7 @@ def _grown(config: Config, folder: Path) -> Config:
 def _place_grid(config: Config, folder: Path) -> None:
     """grid.toml says what the campaigns share, and which there are; more may come later."""
     path = folder / GRID
-    before = read_file(path) if path.is_file() else None
+    before = read_config(path) if path.is_file() else None
     if config == before:
         return
     if before is not None and differences(before, config, but=_OWN):

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -107,8 +107,9 @@ class _Crew:
                         self._hear(*found)
         finally:
             for worker in self.workers:
-                if worker.stdin is not None and not worker.stdin.closed:
-                    worker.stdin.close()
+                if worker.stdin is not None:
+                    with suppress(OSError):  # what one that died has not read is still to be written
+                        worker.stdin.close()
             for worker in self.workers:
                 try:
                     worker.wait(timeout=10)
@@ -137,11 +138,10 @@ class _Crew:
     def _feed(self, index: int) -> None:
         self.busy.pop(index, None)
         worker = self.workers[index]
-        if self.stopping or not self.left or worker.stdin is None:
+        if self.stopping or not self.left:
             return
         self.busy[index] = self.left.pop(0)
-        worker.stdin.write(encode(self.busy[index]))
-        worker.stdin.flush()
+        _send(worker, encode(self.busy[index]))
 
     def _hear(self, index: int, line: str) -> None:
         if not line:  # the worker is gone
@@ -163,11 +163,18 @@ class _Crew:
         for worker in self.workers:
             if self.stopping:
                 worker.kill()
-            elif worker.stdin is not None and not worker.stdin.closed:
-                worker.stdin.write("stop\n")
-                worker.stdin.flush()
+            else:
+                _send(worker, "stop\n")
         self.stopping = True
         self.left.clear()
+
+
+def _send(worker: "subprocess.Popen[str]", line: str) -> None:
+    """One that has died reads nothing; that it has is heard from the end of its news."""
+    assert worker.stdin is not None
+    with suppress(OSError):
+        worker.stdin.write(line)
+        worker.stdin.flush()
 
 
 def _own_group() -> dict[str, Any]:

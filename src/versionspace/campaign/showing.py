@@ -9,12 +9,13 @@ from pathlib import Path
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
+from rich.markup import escape
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
 from versionspace.campaign.grid import Listener, News
-from versionspace.config import read_text
+from versionspace.store.config import read_config
 from versionspace.store.folder import Folder
 from versionspace.store.record import Record, read
 
@@ -103,9 +104,8 @@ class Board:
             bar = Table.grid(padding=(0, 1))
             bar.add_row(ProgressBar(total=line.total, completed=line.labels, width=12), f"{line.labels}/{line.total}")
             state = Text(line.stage or line.state, style={"failed": "red", "done": "green"}.get(line.state, "dim"))
-            table.add_row(
-                line.folder.parent.name, line.folder.name, bar, percent(line.accuracy), percent(line.diameter), state
-            )
+            names = (escape(line.folder.parent.name), escape(line.folder.name))
+            table.add_row(*names, bar, percent(line.accuracy), percent(line.diameter), state)
         if len(listed) > _LINES:
             table.add_row(f"… and {len(listed) - _LINES} more")
         return table
@@ -149,7 +149,7 @@ def accuracy_of(record: Record) -> tuple[float | None, float | None]:
 
 
 def _line(path: Path) -> Line:
-    line = Line(path, total=read_text(Folder(path).config.read_text(encoding="utf-8")).budget.total)
+    line = Line(path, total=read_config(Folder(path).config).budget.total)
     _update(line)
     if line.state == "waiting" and Folder(path).ledger.exists() and read(path).ended:
         line.state = "done"
@@ -167,10 +167,10 @@ def _update(line: Line) -> None:
 def _printed(console: Console, board: Board, news: News) -> None:
     board.hear(news)
     line = board.lines[news.folder]
-    name = f"{line.folder.parent.name}/{line.folder.name}"
+    name = escape(f"{line.folder.parent.name}/{line.folder.name}")
     if news.kind == "done":
         spent = duration(time.monotonic() - line.began)
         found = f"accuracy {percent(line.accuracy)}, diameter {percent(line.diameter)}"
         console.print(f"{name}: {line.labels} labels, {found}, {spent}")
     elif news.kind == "failed":
-        console.print(f"[red]{name} failed[/]: {news.text}", soft_wrap=True)
+        console.print(f"[red]{name} failed[/]: {escape(news.text)}", soft_wrap=True)

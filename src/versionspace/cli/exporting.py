@@ -42,7 +42,7 @@ def export(
 
     Example: versionspace export runs/demo/gvd/0 --labels csv --out labels.csv
     """
-    from versionspace.campaign.exporting import LABELS, export_labels, export_model, labels_of, note
+    from versionspace.campaign.exporting import LABELS, export_labels, export_model, labels_of, note, note_of_model
     from versionspace.store.folder import campaigns
     from versionspace.store.record import read
 
@@ -71,12 +71,18 @@ def export(
             to = export_labels(record, labels, out or Path(named), given)
         typer.echo(f"labels written to {to}")
         if told := note(given):
-            Console(stderr=True, highlight=False, soft_wrap=True).print(f"[yellow]note[/] {escape(told)}")
+            _note(told)
         return
     to = out or Path("model.onnx" if model == "onnx" else "model")
-    difference = export_model(record, str(model), to, member)
+    told, difference = note_of_model(record), export_model(record, str(model), to, member)
     checked = "" if difference is None else f"; its probabilities are within {difference:.1g} of torch's"
     typer.echo(f"model written to {to}{checked}")
+    if told:
+        _note(told)
+
+
+def _note(sentence: str) -> None:
+    Console(stderr=True, highlight=False, soft_wrap=True).print(f"[yellow]note[/] {escape(sentence)}")
 
 
 def _to_label_studio(record: "Record", given: "list[Labelled]", prefix: str, to: Path) -> Path:

@@ -4,7 +4,7 @@
 'digits'
 """
 
-from versionspace.config.comparing import differences, same_start, settings
+from versionspace.config.comparing import VOTE, differences, same_start, settings
 from versionspace.config.model import (
     Budget,
     ColdStart,
@@ -22,6 +22,7 @@ from versionspace.config.reading import PRESETS, changed, preset_text, read, rea
 
 __all__ = [
     "PRESETS",
+    "VOTE",
     "Budget",
     "ColdStart",
     "Config",

@@ -3,9 +3,12 @@
 from typing import Any
 
 from versionspace.config.model import Config
+from versionspace.query.methods import TABLE
 
 _OF_NO_MATTER = ("grid", "machine")
 _NOTHING = "nothing"
+
+VOTE = "query.vote"
 
 
 def differences(before: Config, now: Config, but: tuple[str, ...] = ()) -> list[str]:
@@ -15,6 +18,8 @@ def differences(before: Config, now: Config, but: tuple[str, ...] = ()) -> list[
     >>> differences(read("demo"), read("demo", ["query.size=7", "machine.threads=1"]))
     ['query.size: 15 before, 7 now']
     """
+    if not any(TABLE[method].takes_vote for method in (before.query.method, *before.grid.methods)):
+        but = (*but, VOTE)  # nothing was asked by it so far
     old, new = settings(before, but), settings(now, but)
     return [
         f"{key}: {old.get(key, _NOTHING)} before, {new.get(key, _NOTHING)} now"

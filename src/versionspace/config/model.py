@@ -59,7 +59,8 @@ class EnsembleConfig(Section):
     @field_validator("net")
     @classmethod
     def _known(cls, net: str) -> str:
-        if net not in SIZES and ":" not in net:
+        module, _, function = net.partition(":")
+        if net not in SIZES and not all((*module.split("."), function)):  # .nets:small would be relative to nothing
             raise ValueError(f"one of {', '.join(SIZES)}, or package.module:function")
         return net
 
@@ -71,6 +72,7 @@ class Query(Section):
     size: int = Field(10, ge=1)
     """Images asked in a round."""
     vote: Literal["soft", "hard"] = "soft"
+    """Of gvd and its kin; other methods of a grid have no use for it."""
     member: int | Literal["all"] = 0
     """At which network bald, coreset, dfal, badge and batchbald look."""
     passes: int = Field(20, ge=2)
@@ -90,8 +92,6 @@ class Query(Section):
                 "query.member", expected="the number of a member, since badge looks at one", got="'all'",
                 fix="For example query.member = 0.",
             )  # fmt: skip
-        if self.vote == "hard" and not TABLE[self.method].takes_vote:
-            object.__setattr__(self, "vote", "soft")  # a grid's setting, of no meaning to this method
         return self
 
 
@@ -224,6 +224,8 @@ class Config(Section):
         """The config of one campaign of the grid."""
         values = self.model_dump() | {"seed": seed, "grid": {}}
         values["query"]["method"] = method
+        if not TABLE[method].takes_vote:
+            values["query"]["vote"] = "soft"
         return Config.model_validate(values)
 
 

@@ -9,12 +9,13 @@ from pathlib import Path
 from versionspace.campaign.campaign import Campaign
 from versionspace.campaign.pictures import cut, of_a_person
 from versionspace.campaign.placing import absolute
-from versionspace.config import Config, read_text
+from versionspace.config import Config
 from versionspace.config.reading import validated
 from versionspace.data import Dataset
 from versionspace.errors import InputError
 from versionspace.label.imports import Imported, began_with, counted, imported, left_alone, taken_in
 from versionspace.query.entry import find
+from versionspace.store.config import read_config
 from versionspace.store.folder import Folder, is_campaign
 
 BUDGET = 300
@@ -177,8 +178,7 @@ def begun(folder: Path) -> Config | None:
     """The config of a campaign that is there already."""
     if not is_campaign(folder):
         return None
-    path = Folder(folder).config
-    config = read_text(path.read_text(encoding="utf-8"), str(path))
+    config = read_config(Folder(folder).config)
     if config.oracle.kind != "person":
         raise InputError(
             str(folder), expected="a campaign that a person labels", got="one with known labels",

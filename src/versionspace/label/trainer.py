@@ -28,9 +28,9 @@ from versionspace.campaign.learning import HEADS, learner, training_of
 from versionspace.campaign.pictures import opened, restored
 from versionspace.campaign.processes import die_with_parent, ignore_interrupts
 from versionspace.campaign.rounds import Rounds, Step
-from versionspace.config import read_text
 from versionspace.ensemble.predict import Opinions
 from versionspace.errors import VersionspaceError
+from versionspace.store.config import read_config
 from versionspace.store.events import Event
 from versionspace.store.folder import Folder, read_arrays
 from versionspace.store.ledger import Ledger
@@ -45,7 +45,7 @@ class Trainer:
 
     def __init__(self, folder: Path, tell: Any) -> None:
         self.folder, self.tell = Folder(folder), tell
-        self.config = read_text(self.folder.config.read_text(encoding="utf-8"), str(self.folder.config))
+        self.config = read_config(self.folder.config)
         pictures = restored(opened(self.config), read_arrays(self.folder.split), partly=True)
         threads = self.config.machine.threads or max(1, (os.cpu_count() or 2) - 1)
         if self.config.ensemble.net == HEADS:
@@ -63,7 +63,7 @@ class Trainer:
     def round(self, size: int) -> dict[str, Any]:
         """Trains on the labels of now; the news of it."""
         with Ledger.view(self.folder.ledger) as ledger:
-            state = replay(ledger.events())
+            state = replay(ledger.events(), ledger=ledger.path)
         state.gone = self.rounds.pictures.gone
         for ask in state.asks:
             ask.closed = ask.purpose != "audit"  # whoever commits the round closes the asks before it

@@ -9,9 +9,9 @@ import shutil
 from contextlib import suppress
 from pathlib import Path
 
-from versionspace.config import read_text
 from versionspace.errors import VersionspaceError
-from versionspace.store.errors import StoreError, explained
+from versionspace.store.config import read_config
+from versionspace.store.errors import MALFORMED, StoreError, explained
 from versionspace.store.folder import GRID, SHARED, Folder, campaigns, is_campaign, unfinished
 from versionspace.store.ledger import Ledger
 from versionspace.store.named import named
@@ -72,12 +72,12 @@ def _copy(folder: Folder, to: Path) -> None:
 def _missing(folder: Folder) -> list[Path]:
     """Files that a ledger names and that are not there; none where it cannot be read, which `verify` tells."""
     try:
-        config = read_text(folder.config.read_text(encoding="utf-8"), str(folder.config))
+        config = read_config(folder.config)
         with Ledger.view(folder.ledger) as ledger:
             state = replay(ledger.events())
-    except (VersionspaceError, OSError, UnicodeDecodeError, KeyError, TypeError):
+        return [path for path in named(folder, config, state) if not path.is_file()]
+    except (VersionspaceError, *MALFORMED):
         return []
-    return [path for path in named(folder, config, state) if not path.is_file()]
 
 
 def _copy_files(source: Path, to: Path) -> None:

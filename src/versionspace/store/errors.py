@@ -8,6 +8,11 @@ from pathlib import Path
 
 from versionspace.errors import ExplainedError
 
+_DAMAGED = "Run `versionspace verify` on the folder, and go back to a backup if it is damaged."
+
+MALFORMED = (KeyError, TypeError, AttributeError, ValueError)
+"""What is raised where an event does not hold what its kind does."""
+
 
 class StoreError(ExplainedError):
     """A campaign's folder that cannot be read or written, or is not whole."""
@@ -51,10 +56,13 @@ def _of_sqlite(path: Path, error: sqlite3.Error) -> StoreError:
         return LockedError(
             str(path), expected="a ledger that nobody else holds", got=message, fix="Wait for the other process to end."
         )
-    return StoreError(
-        str(path), expected="a whole ledger", got=message,
-        fix="Run `versionspace verify` on the folder, and go back to a backup if it is damaged.",
-    )  # fmt: skip
+    return StoreError(str(path), expected="a whole ledger", got=message, fix=_DAMAGED)
+
+
+def unlike(path: Path, wanted: str, error: Exception) -> StoreError:
+    """A file that can be read, and whose content is not what we write."""
+    got = f"nothing named {error}" if isinstance(error, KeyError) else str(error) or type(error).__name__
+    return StoreError(str(path), expected=wanted, got=got, fix=_DAMAGED)
 
 
 def full(path: Path) -> StoreError:

@@ -5,13 +5,14 @@ import io
 import os
 import shutil
 import zipfile
+import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from versionspace.store.errors import StoreError, explained, full
+from versionspace.store.errors import StoreError, explained, full, unlike
 from versionspace.types import Array
 
 CONFIG = "campaign.toml"
@@ -119,13 +120,22 @@ def write_arrays(path: Path, arrays: Mapping[str, Array]) -> str:
 def read_arrays(path: Path) -> dict[str, Array]:
     """What `write_arrays` wrote."""
     try:
-        with np.load(path, allow_pickle=False) as found:
+        content = io.BytesIO(path.read_bytes())
+        _refuse_changed(content)
+        with np.load(content, allow_pickle=False) as found:
             return dict(found)
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
-        raise StoreError(
-            str(path), expected="arrays that were written with the campaign", got=str(error) or type(error).__name__,
-            fix="Run `versionspace verify` on the folder, and go back to a backup if it is damaged.",
-        ) from error  # fmt: skip
+    except (OSError, ValueError, KeyError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error) as error:
+        raise unlike(path, "arrays that were written with the campaign", error) from error
+
+
+def _refuse_changed(content: io.BytesIO) -> None:
+    """NumPy itself reads only as far as the headers tell it to, and they may be what is damaged."""
+    with zipfile.ZipFile(content) as archive:
+        changed = archive.testzip()
+        for one in archive.infolist():
+            if one.filename == changed or one.comment:  # we write none: its length was changed, and it hides the next
+                raise zipfile.BadZipFile(f"{one.filename} with other bytes than were written")
+    content.seek(0)
 
 
 def write_folder(path: Path, fill: Callable[[Path], None]) -> dict[str, str]:

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from versionspace.store.errors import StoreError, explained
+from versionspace.store.errors import StoreError, explained, unlike
 from versionspace.store.events import Event, chained, encoded
 from versionspace.store.folder import sync
 
@@ -126,10 +126,7 @@ class Ledger:
                 "SELECT number, kind, round, body, who, environment, uid, at FROM events WHERE number > ? "
                 "ORDER BY number", (after,),
             ).fetchall()  # fmt: skip
-        return [
-            Event(kind, round_, json.loads(body), who, json.loads(environment), uid, at, number)
-            for number, kind, round_, body, who, environment, uid, at in rows
-        ]
+        return [self._event(*row) for row in rows]
 
     def kinds(self) -> set[str]:
         """The kinds of events there are."""
@@ -147,7 +144,7 @@ class Ledger:
             chains = [row[0] for row in self._connection.execute("SELECT chain FROM events ORDER BY number")]
         before = ""
         for event, chain in zip(self.events(), chains, strict=False):  # more may have been written since
-            if chained(before, replace(event, at=0.0, number=0), event.at) != chain:
+            if not _follows(before, event, chain):
                 return [*found, f"event {event.number} ({event.kind}) was changed after it was written"]
             before = chain
         return found
@@ -170,6 +167,14 @@ class Ledger:
         if self._temporary is not None:
             shutil.rmtree(self._temporary, ignore_errors=True)
 
+    def _event(
+        self, number: int, kind: str, round_: int, body: str, who: str, environment: str, uid: str | None, at: float
+    ) -> Event:
+        try:
+            return Event(kind, round_, json.loads(body), who, json.loads(environment), uid, at, number)
+        except (TypeError, ValueError) as error:
+            raise unlike(self.path, f"JSON in event {number} ({kind})", error) from error
+
     def _filled(self) -> bool:
         """Killed in between, older versions left a file without its table."""
         return self._connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'events'").fetchone() is not None
@@ -190,6 +195,14 @@ class Ledger:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _follows(before: str, event: Event, chain: str) -> bool:
+    """Whether an event is the one that this link of the chain was made for."""
+    try:
+        return chained(before, replace(event, at=0.0, number=0), event.at) == chain
+    except (TypeError, ValueError):  # bytes, or a number that is not finite: never written by us
+        return False
 
 
 def _create(path: Path) -> None:

@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from versionspace.config import Config, read_text
-from versionspace.store.errors import explained
+from versionspace.config import Config
+from versionspace.store.config import read_config
+from versionspace.store.errors import unlike
+from versionspace.store.events import Event
 from versionspace.store.folder import Folder, read_arrays
 from versionspace.store.ledger import Ledger
 from versionspace.store.names import names_in
@@ -94,9 +96,10 @@ def read(path: Path | str | Folder) -> Record:
     folder = path if isinstance(path, Folder) else Folder(Path(path))
     with Ledger.view(folder.ledger) as ledger:
         events = ledger.events()
-    with explained(folder.path):
-        config = read_text(folder.config.read_text(encoding="utf-8"), str(folder.config))
-    state = replay(events)
+    config = read_config(folder.config)
+    state = replay(events, ledger=folder.ledger)
+    for event in state.measured.values():
+        _refuse_unmeasured(event, folder.ledger)
     return Record(
         folder=folder,
         config=config,
@@ -107,6 +110,13 @@ def read(path: Path | str | Folder) -> Record:
         spent=state.spent(),
         state=state,
     )
+
+
+def _refuse_unmeasured(event: Event, ledger: Path) -> None:
+    """Readers of a record take these for granted."""
+    for name in ("labels", "fit", "diameter", "sets"):
+        if name not in event.body:
+            raise unlike(ledger, f"event {event.number} (measured) as it was written", KeyError(name))
 
 
 def _numbers(state: State) -> list[int]:

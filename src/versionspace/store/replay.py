@@ -2,9 +2,13 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, TypeAlias
 
+from versionspace.store.errors import MALFORMED, unlike
 from versionspace.store.events import Event
+
+LEDGER = Path("ledger.sqlite")
 
 ImageId: TypeAlias = int | str
 """The image's own id in its dataset: its index in the published file, or the hash of its file."""
@@ -106,8 +110,8 @@ class State:
         return sum(label.name is not None for label in self.labels.values())
 
 
-def replay(events: Iterable[Event], state: State | None = None) -> State:
-    """Goes through the events, from the start or on from a state.
+def replay(events: Iterable[Event], state: State | None = None, *, ledger: Path = LEDGER) -> State:
+    """Goes through the events, from the start or on from a state; ``ledger``: whose they are, to name it.
 
     >>> state = replay([Event("begun", body={"classes": ["cat", "dog"]}),
     ...                 Event("proposed", body={"part": 0, "purpose": "initial", "ids": [7, 8], "utilities": [0, 0]}),
@@ -117,7 +121,10 @@ def replay(events: Iterable[Event], state: State | None = None) -> State:
     """
     found = State() if state is None else state
     for event in events:
-        _STEPS.get(event.kind, _unknown)(found, event)
+        try:
+            _STEPS.get(event.kind, _unknown)(found, event)
+        except MALFORMED as error:
+            raise unlike(ledger, f"event {event.number} ({event.kind}) as it was written", error) from error
         found.last = event.number
     return found
 

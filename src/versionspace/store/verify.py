@@ -9,9 +9,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from versionspace.config import read_text
+from versionspace.config import Config
 from versionspace.errors import VersionspaceError
 from versionspace.space import pairwise_disagreement
+from versionspace.store.config import read_config
+from versionspace.store.errors import MALFORMED
 from versionspace.store.events import Event
 from versionspace.store.folder import Folder, campaigns, read_arrays, sha256
 from versionspace.store.ledger import Ledger
@@ -47,20 +49,30 @@ def _problems(folder: Folder) -> list[str]:
 
 
 def _looked(folder: Folder) -> _Look:
+    found: list[str] = []
+    last = 0
     try:
-        config = read_text(folder.config.read_text(encoding="utf-8"), str(folder.config))
+        config = read_config(folder.config)
         if not folder.ledger.exists():
             # Without any file it was killed before its first event: there was nothing to lose yet.
             return _Look(["ledger.sqlite is missing"] if folder.lost() else [])
         with Ledger.view(folder.ledger) as ledger:
-            found = ledger.damage()
+            found += ledger.damage()
             events = ledger.events()
-        state = replay(events)
-    except (VersionspaceError, OSError, UnicodeDecodeError, KeyError, TypeError) as error:
-        return _Look([f"{type(error).__name__}: {error}"])
-    found += state.problems
+        state = replay(events, ledger=folder.ledger)
+        last = state.last
+        found += state.problems
+        found += _unlike(folder, config, events, state)
+    except (VersionspaceError, OSError, *MALFORMED) as error:
+        found.append(f"{type(error).__name__}: {error}")  # and the other campaigns of a grid are looked at all the same
+    return _Look(found, last)
+
+
+def _unlike(folder: Folder, config: Config, events: Sequence[Event], state: State) -> list[str]:
+    """What is other than the ledger says."""
     if state.begun is None:
-        return _Look(found, state.last)
+        return []
+    found = []
     if state.begun.get("method") != config.query.method or state.begun.get("seed") != config.seed:
         found.append("campaign.toml is of another method or seed than the ledger")
     person = config.oracle.kind == "person"  # who may answer late, and correct what she skipped or labelled
@@ -71,7 +83,7 @@ def _looked(folder: Folder) -> _Look:
     for round_ in state.measured:
         if folder.votes(round_) not in wrong:
             found += _diameter(folder, state, round_)
-    return _Look(found + _order(state, fewer=person or _taken_back(events)), state.last)
+    return found + _order(state, fewer=person or _taken_back(events))
 
 
 def _overdrawn(events: Sequence[Event], total: int) -> list[str]:
