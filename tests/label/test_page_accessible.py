@@ -121,6 +121,31 @@ def test_everything_is_reached_by_tab_alone(opened):
     assert {"undo", "zoom", "to-grid", "to-side", "to-keys", "new-class"} <= seen, seen
 
 
+def test_a_status_that_comes_late_does_not_undo_a_newer_one(opened):
+    page = opened(viewport=WIDE).page
+    held = []
+    page.route("**/api/status*", lambda route: held.append(route))  # noqa: PLW0108, Playwright marks the function
+
+    def answer(route, **training):
+        found = route.fetch()
+        route.fulfill(response=found, json=found.json() | {"training": found.json()["training"] | training})
+
+    def ask():
+        before = len(held)
+        page.evaluate("() => { document.dispatchEvent(new Event('visibilitychange')); }")
+        while len(held) == before:
+            page.wait_for_timeout(20)
+        return held[-1]
+
+    older, newer = ask(), ask()
+    answer(newer, stage="down", trouble="memory ran out", retry=9.0)
+    page.wait_for_function("() => document.querySelector('#trouble').textContent.includes('memory ran out')")
+    with page.expect_response("**/api/status*"):
+        answer(older)
+    page.wait_for_timeout(100)
+    assert "memory ran out" in page.locator("#trouble").text_content()
+
+
 def test_a_trainer_that_stopped_is_announced_once_while_the_seconds_count_down(opened):
     page = opened(viewport=WIDE).page
     training = {"stage": "down", "share": 0.0, "round": 1, "trouble": "memory ran out", "retry": 12.0}

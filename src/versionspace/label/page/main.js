@@ -20,6 +20,7 @@ let rail = [];
 let outbox;
 let stage;
 let grid;
+const turns = { asked: 0, drawn: 0 };
 const when = $("when");
 when.value = localStorage.getItem("versionspace-when") ?? "hidden";
 const classes = new Classes((chosen) => {
@@ -117,10 +118,13 @@ async function undo() {
 }
 
 async function refresh() {
+  const turn = ++turns.asked;
   try {
     const given = outbox?.count;
     const quiet = outbox && !outbox.waiting().length;
     const found = await get(`/api/status?session=${stage?.session ?? ""}&who=${encodeURIComponent(who)}`);
+    if (turn < turns.drawn) return; // what came late is older than what is shown
+    turns.drawn = turn;
     state = found;
     // A list from before the last answer would have Backspace take back the one before it.
     if (quiet && given === outbox.count && !outbox.waiting().length) {
@@ -129,6 +133,7 @@ async function refresh() {
     }
     draw();
   } catch (error) {
+    if (turn < turns.drawn) return;
     if (!state) {
       missed(error);
       return;

@@ -37,8 +37,10 @@ function drawTrouble({ stage, trouble: why, retry }, trouble) {
   const down = stage === "down" && Boolean(why);
   const again = retry > 0 ? " It is started again by itself." : "";
   const said = [trouble, down ? `The trainer stopped: ${why}.${again} Labelling goes on.` : ""].filter(Boolean).join(" ");
-  $("trouble").hidden = $("trouble").parentElement.hidden = !said;
-  if ($("trouble").textContent !== said) $("trouble").textContent = said;
+  if ($("trouble").textContent !== said) { // an alert that is touched may be read out again
+    $("trouble").hidden = $("trouble").parentElement.hidden = !said;
+    $("trouble").textContent = said;
+  }
   $("retry").hidden = !(down && retry > 1);
   $("retry").textContent = $("retry").hidden ? "" : `Next start in ${Math.ceil(retry)} s.`;
 }
