@@ -359,7 +359,8 @@ def test_a_forward_that_draws_for_itself_is_refused(on_the_way, got):
 
 @pytest.mark.parametrize("on_the_way", [Functional(()), nn.AlphaDropout(0.0), nn.Dropout(0.5)])
 def test_a_forward_that_draws_nothing_is_not(on_the_way):
-    network(lambda shape, classes: Drawing(shape, classes, on_the_way), SHAPE, 5)
+    made = network(lambda shape, classes: Drawing(shape, classes, on_the_way), SHAPE, 5)
+    assert isinstance(made.plain, Drawing)
 
 
 def test_a_dropout_layer_under_two_names_is_replaced_under_both():

@@ -196,7 +196,7 @@ class Predictor:
             tried[some], changed[some] = found.sizes.cpu().double().numpy(), found.changed.cpu().numpy()
 
         self.each_chunk(images, work_on)
-        return np.where(changed, tried, tried.max())
+        return np.where(changed, tried, tried.max(initial=0.0))
 
 
 def _at_first_dropout(module: nn.Module) -> tuple[nn.Module, nn.Module]:
