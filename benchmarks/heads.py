@@ -17,7 +17,7 @@ from torch.nn import functional as F
 from benchmarks.measure import report, seconds, side_by_side
 from versionspace.data import Part, load, split
 from versionspace.ensemble.heads import Heads
-from versionspace.nets.backbone import SIDE, Lite0, our_name, weights_file
+from versionspace.features.lite import SIDE, Lite0, our_name, weights_file
 from versionspace.space import majority_vote, pairwise_disagreement
 
 MEMBERS = 20

@@ -28,8 +28,8 @@ sys.path.append(str(Path(__file__).parent.parent / "tests"))
 from label.conftest import CHROMIUM, SWITCHES
 from label.crowd import Crowd
 from label.serving import Server, quick
-from versionspace.campaign.placing import place
-from versionspace.label.beginning import new
+from versionspace.campaign.setup import place
+from versionspace.label.create import new
 from versionspace.store.ledger import Ledger
 from versionspace.store.record import read
 

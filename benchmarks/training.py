@@ -14,10 +14,11 @@ from torch import nn
 from torch.nn import functional as F
 
 from benchmarks.measure import in_fresh_process, peak_extra_bytes, report, seconds
+from versionspace import runtime as work
 from versionspace.data import load
-from versionspace.ensemble import TRAININGS, Ensemble, Normalisation, work
+from versionspace.ensemble import TRAININGS, Ensemble, Normalisation
 from versionspace.ensemble.deepfool import OVERSHOOT, STEPS, deepfool
-from versionspace.nets.layers import Dropout
+from versionspace.nets.dropout import Dropout
 from versionspace.nets.stacks import network
 
 

@@ -13,8 +13,8 @@ import numpy as np
 
 from studies.collecting import machine
 from studies.values import HERE
-from versionspace.campaign.learning import loaded
-from versionspace.campaign.pictures import opened, restored
+from versionspace.campaign.images import opened, restored
+from versionspace.campaign.learner import loaded
 from versionspace.store import Record, campaigns, read
 from versionspace.types import Array
 

@@ -10,8 +10,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from versionspace.campaign.conditions import ROUNDING
-from versionspace.ensemble.work import arithmetic, pick_device, processor
+from versionspace.campaign.environment import ROUNDING
+from versionspace.runtime import arithmetic, pick_device, processor
 from versionspace.store import Record, Round, campaigns, read
 
 HERE = Path(__file__).parent

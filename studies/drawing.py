@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from studies.values import HERE, Study, load, values
-from versionspace.report.draw.lines import Curve, Panel, lines
-from versionspace.report.draw.look import LOOKS, label
+from versionspace.report.plots.lines import Curve, Panel, lines
+from versionspace.report.plots.style import LOOKS, label
 from versionspace.types import Floats
 
 SHOWN = ("random", "vr", "ge", "bald", "coreset", "dfal", "pwd", "gvd", "m2-pwd")

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from studies.collecting import HERE, commit_of, machine
-from versionspace.campaign.planning import plan
+from versionspace.campaign.estimate import plan
 from versionspace.config import read
 from versionspace.store import read as read_campaign
 

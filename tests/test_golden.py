@@ -16,7 +16,7 @@ import versionspace as vs
 from golden.summary import summary
 from versionspace import store
 from versionspace.campaign import Campaign
-from versionspace.cli.app import app
+from versionspace.cli.main import app
 
 GOLDEN = Path(__file__).parent / "golden"
 EXPECTED = json.loads((GOLDEN / "expected.json").read_text())
@@ -76,7 +76,7 @@ def test_a_killed_run_is_resumed_to_its_end(copy):
 
 
 def arithmetic():
-    from versionspace.ensemble.work import arithmetic, pick_device
+    from versionspace.runtime import arithmetic, pick_device
 
     return arithmetic(pick_device("auto"))
 

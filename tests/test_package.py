@@ -63,7 +63,7 @@ def test_the_readme_names_every_file_of_the_core(repository):
     tree = (repository / "README.md").read_text()
     for path in (repository / "src" / "versionspace").rglob("*.[pc]*"):
         if path.suffix in (".py", ".c") and not path.name.startswith("__") and path.parent.name in ("space", "query"):
-            assert path.name in tree or path.name in ("problem.py", "order.py", "chosen.py"), path.name
+            assert path.name in tree, path.name
 
 
 def test_pages_that_the_source_points_to_are_there(repository):

@@ -31,7 +31,7 @@ from versionspace.space import (
 if TYPE_CHECKING:
     from versionspace.campaign import Campaign, run
     from versionspace.ensemble import Ensemble, Training
-    from versionspace.label.beginning import label_folder
+    from versionspace.label.create import label_folder
 
 __all__ = [
     "METHODS",
@@ -62,7 +62,7 @@ __all__ = [
 
 _ELSEWHERE = {
     "Ensemble": "ensemble", "Training": "ensemble", "Campaign": "campaign", "run": "campaign",
-    "label_folder": "label.beginning",
+    "label_folder": "label.create",
 }  # fmt: skip
 
 

@@ -4,11 +4,11 @@
     ├── TrainingError                      a member's loss is not finite, or memory ran out
     └── ExplainedError                     says what was expected, what arrived and what to do
         ├── InputError (also a ValueError)     what was given cannot be used
+        ├── MissingPackageError                an optional package is not installed
         ├── DataError                          a dataset or a folder of images (versionspace.data.errors)
         │   ├── ChecksumError                      a file is not the published one
         │   ├── FormatError                        a file is not in its format, or cut short
-        │   ├── SourceError                        no source could give the dataset
-        │   └── MissingPackageError                a reader needs a package that is not installed
+        │   └── SourceError                        no source could give the dataset
         ├── StoreError                         a campaign's folder cannot be read or written (versionspace.store.errors)
         │   └── LockedError                        another process has it
         └── ReportError                        a report cannot be made there (versionspace.report.errors)
@@ -49,6 +49,10 @@ class InputError(ExplainedError, ValueError):
     Traceback (most recent call last):
     versionspace.errors.InputError: k: expected 1 to 100, got 101. Ask for fewer images.
     """
+
+
+class MissingPackageError(ExplainedError):
+    """An optional package that is not installed: names the extra that installs it."""
 
 
 class TrainingError(VersionspaceError):

@@ -25,6 +25,9 @@ Array: TypeAlias = npt.NDArray[Any]
 ArrayLike: TypeAlias = Any
 """NumPy arrays, torch tensors on any device, nested lists, anything with ``__array__``."""
 
+ImageId: TypeAlias = int | str
+"""The image's own id in its dataset: its index in the published file, or the SHA-256 of its file."""
+
 Vote: TypeAlias = Literal["soft", "hard"]
 """soft: the class with the largest summed probability. hard: the class with the most votes."""
 

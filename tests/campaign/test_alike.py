@@ -6,8 +6,8 @@ import pytest
 
 from campaign.tiny import config
 from versionspace.campaign import run
-from versionspace.campaign.alike import alike, said
-from versionspace.cli.summaries import notes
+from versionspace.campaign.metrics import alike, said
+from versionspace.cli.summary import notes
 
 
 @pytest.fixture(scope="module")

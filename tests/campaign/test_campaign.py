@@ -12,7 +12,7 @@ import versionspace as vs
 from campaign.tiny import class_folders, config, of_folder
 from versionspace import data
 from versionspace.campaign import Campaign
-from versionspace.campaign.rounds import proposed
+from versionspace.campaign.round import proposed
 from versionspace.config import read_text
 from versionspace.ensemble import Ensemble
 from versionspace.errors import InputError
@@ -376,7 +376,7 @@ def test_a_second_process_and_another_config_are_refused(tmp_path):
 
 
 def test_other_versions_are_refused_unless_accepted(tmp_path, monkeypatch):
-    from versionspace.campaign import conditions as module
+    from versionspace.campaign import environment as module
 
     with Campaign.create(tmp_path, config()) as campaign:
         campaign.propose()
@@ -388,7 +388,7 @@ def test_other_versions_are_refused_unless_accepted(tmp_path, monkeypatch):
 
 
 def test_other_group_sizes_are_refused(tmp_path, monkeypatch):
-    from versionspace.ensemble import sizes
+    from versionspace.ensemble import settings as sizes
 
     Campaign.create(tmp_path, config()).close()
     monkeypatch.setitem(sizes.SIZES, "small", sizes.Sizes(group=1, images=7))
@@ -447,8 +447,8 @@ def test_a_network_of_ones_own(tmp_path):
 
 
 def test_kappa_compares_with_the_round_before(finished):
-    from versionspace.campaign.measuring import kappa
-    from versionspace.store.folder import read_arrays
+    from versionspace.campaign.metrics import kappa
+    from versionspace.store.layout import read_arrays
 
     votes = [read_arrays(finished.folder.votes(r))["reference_vote"] for r in (1, 2)]
     assert finished.rounds[1].metrics["kappa"] is None
@@ -497,9 +497,9 @@ kind = "person"
     assert verify(tmp_path / "c") == {tmp_path / "c": []}
     from typer.testing import CliRunner
 
-    from versionspace.campaign.exporting import export_labels, labels_of
-    from versionspace.cli.app import app
-    from versionspace.label.studio import choices
+    from versionspace.campaign.export import export_labels, labels_of
+    from versionspace.cli.main import app
+    from versionspace.label.label_studio import choices
 
     words = ["export", str(tmp_path / "c"), "--labels", "label-studio", "--out", str(tmp_path / "ls.json")]
     assert CliRunner().invoke(app, words).exit_code == 0

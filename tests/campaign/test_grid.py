@@ -8,7 +8,8 @@ import pytest
 
 import versionspace as vs
 from campaign.tiny import class_folders, config, of_folder
-from versionspace.campaign import Campaign, processes
+from versionspace.campaign import Campaign
+from versionspace.campaign import local_executor as processes
 from versionspace.campaign.grid import News, prepare, resume, run
 from versionspace.config import Grid, read_text, written
 from versionspace.errors import InputError
@@ -292,7 +293,7 @@ def test_a_campaign_that_lost_its_ledger_is_damaged_and_not_begun_again(tmp_path
 
 
 def test_a_campaign_of_a_person_is_not_answered_by_simulation(tmp_path):
-    from versionspace.campaign.placing import place
+    from versionspace.campaign.setup import place
 
     place(tmp_path / "c", config("oracle.kind=person"))
     with pytest.raises(InputError, match="label --campaign"):

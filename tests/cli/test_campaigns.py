@@ -16,9 +16,9 @@ from typer.testing import CliRunner
 
 from campaign.tiny import TOML
 from versionspace import data
-from versionspace.campaign.predicting import read_model
-from versionspace.cli.app import app, main
-from versionspace.cli.words import read_seeds
+from versionspace.campaign.inference import read_model
+from versionspace.cli.main import app, main
+from versionspace.cli.options import read_seeds
 from versionspace.ensemble import Ensemble
 from versionspace.errors import InputError
 from versionspace.store import read, verify

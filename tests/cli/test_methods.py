@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 import versionspace as vs
-from versionspace.cli.app import app
+from versionspace.cli.main import app
 
 
 def run(*arguments):

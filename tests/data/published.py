@@ -11,8 +11,8 @@ import numpy as np
 from PIL import Image
 from scipy.io import savemat
 
-from versionspace.data.checksums import sha256
 from versionspace.data.formats.cifar10 import BINARY_FILES, SHEET_LABELS, SHEETS
+from versionspace.files import sha256
 
 
 def images(count, height, width, channels, seed=0):

@@ -6,7 +6,7 @@ import tarfile
 import pytest
 from published import tar
 
-from versionspace.data.archive import unpack
+from versionspace.data.download import unpack
 from versionspace.data.errors import FormatError
 
 

@@ -14,7 +14,7 @@ from PIL import Image, ImageOps
 from PIL.PngImagePlugin import PngInfo
 
 from versionspace.data import folder
-from versionspace.data.report import Skipped
+from versionspace.data.dataset import Skipped
 from versionspace.errors import InputError
 
 
@@ -320,7 +320,7 @@ class TestBadFiles:
     def test_huge_files_are_not_read(self, tmp_path, monkeypatch):
         save(tmp_path / "good.png", Image.new("L", (4, 4)))
         save(tmp_path / "big.bmp", picture(0, (100, 100)))
-        monkeypatch.setattr("versionspace.data.folder.reading.MAX_BYTES", 10_000)
+        monkeypatch.setattr("versionspace.data.folder.reader.MAX_BYTES", 10_000)
         (skipped,) = folder.read(tmp_path).report.skipped
         assert "30,054 bytes, more than 10,000 are not read" in skipped.why
 

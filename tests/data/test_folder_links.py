@@ -6,7 +6,7 @@ import pytest
 from test_folder import save
 
 from versionspace.data import folder
-from versionspace.data.report import Skipped
+from versionspace.data.dataset import Skipped
 from versionspace.errors import InputError
 
 

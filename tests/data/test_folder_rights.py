@@ -70,7 +70,7 @@ def test_a_table_that_may_not_be_read(photos, part):
 
 
 def test_a_campaign_and_its_images_in_a_folder_that_may_not_be_looked_into(photos):
-    from versionspace.campaign.pictures import opened
+    from versionspace.campaign.images import opened
     from versionspace.config import read_text
     from versionspace.store import StoreError, campaigns
 

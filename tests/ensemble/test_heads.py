@@ -14,9 +14,8 @@ from versionspace.data import load
 from versionspace.ensemble import Ensemble, Normalisation, Training
 from versionspace.ensemble import heads as heads_module
 from versionspace.ensemble.deepfool import deepfool
-from versionspace.ensemble.fit import Labelled, Task, fit_group
-from versionspace.ensemble.heads import Heads, available
-from versionspace.ensemble.heads_fit import LONGER, TRAINING, even, fit_heads, statistics
+from versionspace.ensemble.heads import LONGER, TRAINING, Heads, available, even, fit_heads, statistics
+from versionspace.ensemble.train import Labelled, Task, fit_group
 from versionspace.nets.head import HIDDEN, head_network
 from versionspace.nets.stacks import stack
 from versionspace.space import pairwise_disagreement

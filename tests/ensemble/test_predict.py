@@ -14,8 +14,8 @@ from ensemble.made_up import images
 from nets.test_stacks import Tied, Twice, Viewing
 from versionspace.ensemble import Ensemble, Heads, Normalisation, Training
 from versionspace.ensemble.deepfool import OVERSHOOT, STEPS, Fooled, deepfool
-from versionspace.ensemble.work import pick_device
 from versionspace.nets.stacks import ordinary
+from versionspace.runtime import pick_device
 
 QUICK = Training(epochs=6, watch="training loss")
 PIXELS, LABELS = images(80)

@@ -1,4 +1,4 @@
-"""Make the golden folders anew: `python tests/golden/make.py`, from the root of the repository.
+"""Make the golden folders anew: `PYTHONPATH=tests python -m golden.make`.
 
 Run it only when the format of a campaign's folder changes on purpose; the new folders are then part of that change.
 
@@ -17,18 +17,16 @@ import sys
 import tempfile
 from pathlib import Path
 
+import numpy as np
+from PIL import Image
+
+import versionspace as vs
+from golden.summary import summary
+from versionspace import data
+from versionspace.campaign import Campaign
+from versionspace.config import read_text
+
 HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE.parent))
-platform.node = lambda: "golden"  # the ledger records the host's name
-
-import numpy as np  # noqa: E402
-from PIL import Image  # noqa: E402
-
-import versionspace as vs  # noqa: E402
-from golden.summary import summary  # noqa: E402
-from versionspace import data  # noqa: E402
-from versionspace.campaign import Campaign  # noqa: E402
-from versionspace.config import read_text  # noqa: E402
 
 GRID = """
 keep = "{keep}"
@@ -83,7 +81,7 @@ def grid(keep: str, name: str, kill: bool) -> None:
     if not kill:
         vs.run(config, out=folder, progress=False)
         return
-    subprocess.run([sys.executable, __file__, "--killed"], check=False, timeout=120)
+    subprocess.run([sys.executable, "-m", "golden.make", "--killed"], check=False, timeout=120)
 
 
 def killed() -> None:
@@ -132,6 +130,7 @@ def copied(name: str) -> list[dict[str, object]]:
 
 
 if __name__ == "__main__":
+    platform.node = lambda: "golden"  # the ledger records the host's name
     if "--killed" in sys.argv:
         killed()
     grid("ends", "grid", kill=False)

@@ -74,7 +74,7 @@ def shared(tmp_path_factory):
 def desk(folder):
     """A desk without a trainer, with a budget of 60 for 120 images."""
     from versionspace.campaign.campaign import Campaign
-    from versionspace.label.desk import Desk
+    from versionspace.label.service import Desk
 
     with Campaign.open(folder.campaign(60)) as campaign:
         made = Desk(campaign, clock=lambda: made.now if hasattr(made, "now") else 0.0)
@@ -91,8 +91,8 @@ class Home:
         import uvicorn
 
         from versionspace.label.api import build, guarded
-        from versionspace.label.guard import Door
-        from versionspace.label.showing import Showing
+        from versionspace.label.auth import Door
+        from versionspace.label.image_encoding import Showing
 
         self.socket = socket.create_server(("127.0.0.1", 0))
         self.port = self.socket.getsockname()[1]

@@ -15,8 +15,8 @@ import numpy as np
 from PIL import Image
 from sklearn.datasets import load_digits
 
-from versionspace.campaign.placing import place
-from versionspace.config.reading import validated
+from versionspace.campaign.setup import place
+from versionspace.config.toml import validated
 
 COMMAND = "import typer; from versionspace.cli.label import label; typer.run(label)"
 

@@ -1,7 +1,7 @@
 """The stop light: never green without an audit."""
 
 from versionspace.campaign.advice import AUDITED, advice
-from versionspace.campaign.stopping import parse
+from versionspace.campaign.stop_rules import parse
 
 
 def a_round(labels, diameter, audit=None, fit=1.0, **classes):

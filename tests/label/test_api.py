@@ -9,8 +9,8 @@ import pytest
 from label.conftest import Home
 from versionspace.campaign.campaign import Campaign
 from versionspace.label.api import LONGEST
-from versionspace.label.desk import Desk
-from versionspace.label.records import Guesses
+from versionspace.label.messages import Guesses
+from versionspace.label.service import Desk
 
 WRITE = {"X-Versionspace": "1"}
 NAMES = ("x" * 200, "with\ttab", "two\nlines", "\u4e2d" * 100)

@@ -8,7 +8,7 @@ import stat
 
 import pytest
 
-from versionspace.label.identity import FILE, Identity, identity, keep
+from versionspace.label.auth import FILE, Identity, identity, keep
 
 
 def test_it_is_made_once_kept_for_its_owner_and_moves_with_the_folder(tmp_path):

@@ -9,9 +9,9 @@ import pytest
 import versionspace as vs
 from versionspace.data import Dataset, Part
 from versionspace.errors import InputError
-from versionspace.label.matching import matched
-from versionspace.label.studio import Named, spellings
-from versionspace.label.tables import labels_csv
+from versionspace.label.import_labels import matched
+from versionspace.label.label_studio import Named, spellings
+from versionspace.label.status import labels_csv
 
 
 def images(*files):
@@ -144,7 +144,7 @@ def test_a_folder_of_the_table_is_labelled_by_its_own_rows(folder, tmp_path):
 
 @pytest.mark.parametrize("form", ["json", "csv"])
 def test_a_label_does_not_go_to_what_has_the_name_of_its_image_now(folder, tmp_path, form):
-    from versionspace.label.studio import tasks
+    from versionspace.label.label_studio import tasks
     from versionspace.store.record import read
 
     with vs.label_folder(folder.photos, folder.classes, budget=40, net="small") as campaign:

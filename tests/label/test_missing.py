@@ -12,21 +12,20 @@ from typer.testing import CliRunner
 
 import versionspace as vs
 from versionspace.campaign.campaign import Campaign
-from versionspace.campaign.exporting import labels_of
-from versionspace.campaign.measuring import kappa
-from versionspace.campaign.pictures import Pictures
-from versionspace.cli.app import app
+from versionspace.campaign.export import labels_of
+from versionspace.campaign.images import Pictures
+from versionspace.campaign.metrics import kappa
+from versionspace.cli.main import app
 from versionspace.errors import InputError
-from versionspace.label.desk import Desk
-from versionspace.label.records import Answer, Guesses
-from versionspace.label.showing import Showing
+from versionspace.label.guesses import fitting, keep
+from versionspace.label.image_encoding import Showing
+from versionspace.label.messages import Answer, Guesses
+from versionspace.label.service import Desk
 from versionspace.label.status import status
-from versionspace.label.taking import fitting, keep
-from versionspace.store.events import Event
-from versionspace.store.folder import read_arrays, write_arrays
-from versionspace.store.names import KEY
+from versionspace.store.layout import KEY, read_arrays, write_arrays
+from versionspace.store.ledger import Event
 from versionspace.store.record import read
-from versionspace.store.replay import Ask, Label, State
+from versionspace.store.state import Ask, Label, State
 from versionspace.store.verify import verify
 
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 import versionspace as vs
-from versionspace.campaign import conditions as module
+from versionspace.campaign import environment as module
 from versionspace.campaign.campaign import Campaign
-from versionspace.ensemble import sizes
+from versionspace.ensemble import settings as sizes
 from versionspace.errors import InputError
 from versionspace.label.trainer import Trainer
 from versionspace.store.errors import StoreError

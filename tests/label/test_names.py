@@ -13,11 +13,11 @@ from typer.testing import CliRunner
 import versionspace as vs
 from label.conftest import Home
 from versionspace.campaign.campaign import Campaign
-from versionspace.cli.app import app
+from versionspace.cli.main import app
 from versionspace.data import load
 from versionspace.errors import InputError
-from versionspace.label.desk import Desk
-from versionspace.label.imports import imported
+from versionspace.label.import_labels import imported
+from versionspace.label.service import Desk
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere all file names are text")
 

@@ -8,7 +8,7 @@ import pytest
 
 from label.conftest import Folder
 from label.serving import Server
-from versionspace.label.taking import restored
+from versionspace.label.guesses import restored
 from versionspace.store.record import read
 from versionspace.store.verify import verify
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from label.test_page_keys import grid, table  # noqa: F401
-from versionspace.label.records import Guesses
+from versionspace.label.messages import Guesses
 
 pytestmark = pytest.mark.slow
 

@@ -8,8 +8,8 @@ import pytest
 from label.conftest import Folder, Home
 from label.test_page import Person
 from versionspace.campaign.campaign import Campaign
-from versionspace.label.desk import Desk
-from versionspace.label.records import Guesses
+from versionspace.label.messages import Guesses
+from versionspace.label.service import Desk
 
 pytestmark = pytest.mark.slow
 

@@ -7,7 +7,7 @@ from torch import nn
 from versionspace.errors import InputError
 from versionspace.nets import NETS, network
 from versionspace.nets.architectures import Block
-from versionspace.nets.layers import Dropout
+from versionspace.nets.dropout import Dropout
 
 SHAPES = [(1, 28, 28), (3, 32, 32), (1, 8, 8), (3, 1, 1), (4, 5, 9), (3, 17, 40)]
 

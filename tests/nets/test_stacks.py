@@ -9,9 +9,8 @@ from torch.nn import functional as F
 
 from versionspace.errors import InputError
 from versionspace.nets import NETS, network
-from versionspace.nets.layers import Dropout, draw_mask, with_own_dropout
-from versionspace.nets.stacks import ordinary, seeded, side_by_side, stack
-from versionspace.nets.ties import first_names
+from versionspace.nets.dropout import Dropout, draw_mask, with_own_dropout
+from versionspace.nets.stacks import first_names, ordinary, seeded, side_by_side, stack
 
 SHAPE = (3, 12, 12)
 

@@ -18,7 +18,7 @@ from versionspace.space import (
 )  # fmt: skip
 from versionspace.store import Event, Folder, Ledger
 from versionspace.store import read as read_record
-from versionspace.store.folder import write, write_arrays
+from versionspace.store.layout import write, write_arrays
 
 SKILL = {"random": 1.0, "vr": 1.25, "ge": 1.15, "bald": 1.3, "coreset": 0.9, "dfal": 0.8, "pwd": 1.6, "gvd": 1.7}
 DIGITS = tuple(str(number) for number in range(10))

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from versionspace.query.methods import METHODS
-from versionspace.report.draw.lines import BANDS, Curve, Panel, lines
-from versionspace.report.draw.look import LOOKS
+from versionspace.report.plots.lines import BANDS, Curve, Panel, lines
+from versionspace.report.plots.style import LOOKS
 
 pytest.importorskip("matplotlib")
 

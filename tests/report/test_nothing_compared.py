@@ -6,7 +6,7 @@ from report.made_up import campaign, grid
 from report.said import sentences
 from versionspace.errors import InputError
 from versionspace.report import build, make
-from versionspace.report.blocks import Table
+from versionspace.report.document import Table
 
 UNTRUE = (
     "no test set", "not measured", "no run of random", "one method only", "had an answer", "did not note their time",

@@ -4,7 +4,7 @@ import pytest
 
 from report.made_up import campaign, grid, went_on
 from versionspace.report import build
-from versionspace.report.draw.lines import lines
+from versionspace.report.plots.lines import lines
 from versionspace.store import Event, Folder, Ledger
 
 
@@ -33,7 +33,7 @@ def test_no_curve_goes_beyond_its_budget(tmp_path, undrawn, monkeypatch):
         seen[name] = panels
         return lines(name, panels, **options)
 
-    monkeypatch.setattr("versionspace.report.parts.across.lines", drawn)
+    monkeypatch.setattr("versionspace.report.sections.datasets.lines", drawn)
     campaign(tmp_path / "one", "random")
     reopen(tmp_path / "one", 120)
     went_on(tmp_path / "one", 90)

@@ -14,11 +14,11 @@ import pytest
 
 from report.made_up import campaign, grid
 from report.said import sentences
-from versionspace.errors import InputError
+from versionspace.errors import InputError, MissingPackageError
 from versionspace.report import ReportError, build, make, save
 from versionspace.report.paper import PAPER
-from versionspace.report.parts.comparison import pairs_needed, sentence
-from versionspace.report.parts.savings import default_targets
+from versionspace.report.sections.pairwise import pairs_needed, sentence
+from versionspace.report.sections.savings import default_targets
 from versionspace.report.statistics import Spread, pairs
 from versionspace.store import StoreError
 
@@ -209,10 +209,10 @@ def test_a_target_that_some_seeds_miss_has_no_mean(runs, undrawn):
 
 
 def test_the_default_target_is_what_every_run_of_random_reached(runs):
-    from versionspace.report.compared import compare
+    from versionspace.report.compare import compare
     from versionspace.report.groups import grouped
-    from versionspace.report.parts.results import Judged
     from versionspace.report.runs import find
+    from versionspace.report.sections.results import Judged
 
     (group,) = grouped(find([runs]).runs)
     one = Judged(group, compare(group))
@@ -374,5 +374,5 @@ def test_a_folder_without_campaigns_is_a_sentence(tmp_path):
 
 def test_a_missing_package_is_a_sentence(runs, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.style", None)
-    with pytest.raises(ReportError, match=r"pip install 'versionspace\[report\]'"):
+    with pytest.raises(MissingPackageError, match=r"pip install 'versionspace\[report\]'"):
         build(runs)

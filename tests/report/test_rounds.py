@@ -5,8 +5,8 @@ import pytest
 from report.made_up import campaign, went_on
 from report.said import sentences
 from versionspace.report import build
-from versionspace.report.parts.embedded import stages
 from versionspace.report.runs import find
+from versionspace.report.sections.map import stages
 
 
 def rounds(report):

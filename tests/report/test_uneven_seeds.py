@@ -6,9 +6,9 @@ import pytest
 from report.made_up import grid
 from report.said import sentences
 from versionspace.report import build
-from versionspace.report.draw.lines import lines
-from versionspace.report.parts.savings import reached
+from versionspace.report.plots.lines import lines
 from versionspace.report.runs import find
+from versionspace.report.sections.savings import reached
 
 
 @pytest.fixture
@@ -29,8 +29,8 @@ def panels(monkeypatch):
         found[name] = panels
         return lines(name, panels, **options)
 
-    for module in ("curves", "across"):
-        monkeypatch.setattr(f"versionspace.report.parts.{module}.lines", seen)
+    for module in ("curves", "datasets"):
+        monkeypatch.setattr(f"versionspace.report.sections.{module}.lines", seen)
     return found
 
 
@@ -73,7 +73,7 @@ def test_differences_to_random_are_over_every_seed_that_two_methods_have(uneven,
 
 
 def _saved(folder, method, seeds):
-    from versionspace.report.compared import compare
+    from versionspace.report.compare import compare
     from versionspace.report.groups import grouped
 
     (group,) = grouped(find([folder]).runs)

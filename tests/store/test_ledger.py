@@ -131,7 +131,7 @@ def test_a_lock_is_refused_while_held_and_gone_with_its_holder(tmp_path):
     code = f"""
 import sys, time
 from pathlib import Path
-from versionspace.store.lock import Lock
+from versionspace.store.layout import Lock
 Lock(Path({str(tmp_path)!r})).take(); print("held", flush=True); time.sleep(60)
 """
     holder = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from versionspace.campaign.stopping import Rule
+from versionspace.campaign.stop_rules import Rule
 
 Light = Literal["red", "amber", "green"]
 

@@ -9,27 +9,23 @@ from typing import Any
 import numpy as np
 
 from versionspace import rng
-from versionspace.campaign.checking import checked, truth_of_pool
-from versionspace.campaign.coldstart import diverse, simple_features
-from versionspace.campaign.conditions import TRUTH, agree, same_classes, same_truth
-from versionspace.campaign.first import First
-from versionspace.campaign.missing import sentence
-from versionspace.campaign.pictures import Pictures, opened, restored
-from versionspace.campaign.placing import keep, moved, place, untouched
-from versionspace.campaign.rounds import ENDS, UNLABELLED, Rounds, Step, proposed, quiet
+from versionspace.campaign.cold_start import diverse, simple_features
+from versionspace.campaign.environment import TRUTH, agree, same_classes, same_truth
+from versionspace.campaign.first_ensemble import First
+from versionspace.campaign.images import Pictures, opened, restored, sentence
+from versionspace.campaign.round import ENDS, UNLABELLED, Rounds, Step, proposed, quiet
+from versionspace.campaign.setup import checked, keep, moved, place, truth_of_pool, untouched
 from versionspace.config import Config
 from versionspace.data import DATASETS, Dataset
-from versionspace.data.folder.listing import is_folder
-from versionspace.data.naming import shown
+from versionspace.data.folder.scan import is_folder
 from versionspace.errors import InputError
 from versionspace.oracle import Simulated
-from versionspace.store.config import read_config
 from versionspace.store.errors import StoreError
-from versionspace.store.events import Event
-from versionspace.store.folder import Folder, read_arrays, write_arrays
-from versionspace.store.ledger import Ledger
-from versionspace.store.lock import Lock
-from versionspace.store.replay import Ask, ImageId, replay
+from versionspace.store.layout import Folder, Lock, read_arrays, read_config, write_arrays
+from versionspace.store.ledger import Event, Ledger
+from versionspace.store.state import Ask, replay
+from versionspace.text import printable
+from versionspace.types import ImageId
 
 _log = logging.getLogger("versionspace.campaign")
 
@@ -344,7 +340,7 @@ def _dataset(folder: Folder, config: Config, ledger: Ledger) -> Dataset:
     begun = config.oracle.kind != "person" and "split" in ledger.kinds()
     if begun and name not in DATASETS and not is_folder(Path(name).expanduser()):
         raise InputError(
-            shown(name), expected="the folder of images that the campaign began with", got="no folder there",
+            printable(name), expected="the folder of images that the campaign began with", got="no folder there",
             fix=f"Put it back, or say where it is now: `versionspace resume {folder.path} --images FOLDER`.",
         )  # fmt: skip
     return opened(config)

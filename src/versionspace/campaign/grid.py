@@ -7,17 +7,15 @@
 Nothing here imports torch: what cannot be run is refused, and the folders are there, before the heavy work begins.
 """
 
-import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from versionspace.campaign.placing import moved
-from versionspace.campaign.preparing import bring, check, prepare
+from versionspace.campaign.setup import bring, check, moved, prepare
 from versionspace.config import Config, changed, read, written
 from versionspace.errors import InputError
-from versionspace.store.config import read_config
-from versionspace.store.folder import CONFIG, GRID, SHARED, Folder, campaigns, is_campaign, write
+from versionspace.machine import cores
+from versionspace.store.layout import CONFIG, GRID, SHARED, Folder, campaigns, is_campaign, read_config, write
 from versionspace.store.record import Record
 from versionspace.store.record import read as read_campaign
 
@@ -153,11 +151,11 @@ def carry_on(
     accept_different: bool, images: Path | None = None,
 ) -> Run:  # fmt: skip
     """Runs campaigns whose folders are there."""
-    from versionspace.campaign import processes, showing
+    from versionspace.campaign import local_executor
+    from versionspace.campaign.progress import display
 
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    side_by_side = min(jobs or cores, len(folders))
-    threads = config.machine.threads or max(1, cores // side_by_side)
+    side_by_side = min(jobs or cores(), len(folders))
+    threads = config.machine.threads or max(1, cores() // side_by_side)
     single = is_campaign(root)
     todo = [
         Job(path, None if single else root / SHARED / path.name, threads, accept_different, images)
@@ -166,8 +164,8 @@ def carry_on(
     ]
     if todo:
         bring(config.data.name)
-    with showing.shown(folders, progress) as listen:
-        return processes.execute(todo, root, side_by_side, listen)
+    with display(folders, progress) as listen:
+        return local_executor.execute(todo, root, side_by_side, listen)
 
 
 def _ended(path: Path) -> bool:

@@ -1,4 +1,7 @@
-"""A worker process: see `versionspace.campaign.processes`."""
+"""Running one campaign of a grid, and telling of it.
+
+A worker process: see `versionspace.campaign.local_executor`.
+"""
 
 import contextlib
 import os
@@ -6,9 +9,45 @@ import queue
 import sys
 import threading
 
-from versionspace.campaign.grid import News
-from versionspace.campaign.processes import decode_job, die_with_parent, encode, ignore_interrupts
-from versionspace.campaign.working import Stopped, work
+from versionspace.campaign.grid import Job, Listener, News
+from versionspace.campaign.local_executor import decode_job, die_with_parent, encode, ignore_interrupts
+from versionspace.campaign.round import Step
+from versionspace.errors import VersionspaceError
+
+
+class Stopped(BaseException):
+    """Raised inside a fit to end it within an epoch; like KeyboardInterrupt, nobody swallows it on the way."""
+
+
+def work(job: Job, tell: Listener, stop: threading.Event | None = None) -> None:
+    """Runs a campaign to its end. Errors that have a sentence are told; Ctrl-C and the like pass through."""
+    from versionspace.campaign.campaign import Campaign
+
+    stop = stop or threading.Event()
+
+    def step(now: Step) -> None:
+        if stop.is_set():
+            raise Stopped
+        tell(News(job.folder, "step", now.round, now.stage, now.share))
+
+    try:
+        with Campaign.open(
+            job.folder,
+            shared=job.shared,
+            threads=job.threads,
+            report=step,
+            accept_different=job.accept_different,
+            images=job.images,
+        ) as campaign:
+            oracle = campaign.oracle()
+            tell(News(job.folder, "round", campaign.state.round, labels=campaign.state.spent()))
+            for proposal in campaign:
+                campaign.accept(oracle.answer(proposal.ids), who="simulated")
+                tell(News(job.folder, "round", proposal.round, labels=campaign.state.spent()))
+            state = campaign.state
+            tell(News(job.folder, "done", state.round, labels=state.spent(), text=state.ended))
+    except VersionspaceError as error:
+        tell(News(job.folder, "failed", text=str(error)))
 
 
 def main() -> None:

@@ -1,5 +1,5 @@
 """The command line: ``versionspace``."""
 
-from versionspace.cli.app import main
+from versionspace.cli.main import main
 
 __all__ = ["main"]

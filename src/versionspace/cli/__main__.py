@@ -1,5 +1,5 @@
 """``python -m versionspace.cli``."""
 
-from versionspace.cli.app import main
+from versionspace.cli.main import main
 
 main()

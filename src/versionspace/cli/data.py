@@ -11,7 +11,7 @@ from rich.table import Table
 from versionspace.data import DATASETS, Dataset, Info, folder
 from versionspace.data import fetch as fetch_dataset
 from versionspace.data import info as info_of
-from versionspace.data.naming import shown
+from versionspace.text import printable
 
 data = typer.Typer(help="Datasets: list them, fetch them, look at one.", no_args_is_help=True)
 
@@ -111,16 +111,16 @@ def _print_named(found: Info) -> None:
 
 def _print_folder(found: Dataset) -> None:
     parts = {"train": found.train, "validation": found.validation, "test": found.test}
-    rows = {"name": shown(found.name)}
+    rows = {"name": printable(found.name)}
     for word, part in parts.items():
         if part is not None:
             labelled = 0 if part.labels is None else int((part.labels >= 0).sum())
             rows[word] = f"{len(part):,} images, {labelled:,} with a label"
-    rows["classes"] = shown(", ".join(found.classes)) or "–"
+    rows["classes"] = printable(", ".join(found.classes)) or "–"
     _print_rows(rows)
     assert found.report is not None  # a folder has one
     for line in found.report.lines():
-        typer.echo(shown(line))
+        typer.echo(printable(line))
 
 
 def _print_rows(rows: dict[str, str]) -> None:

@@ -39,7 +39,7 @@ def label(
 
     Example: versionspace label photos/ --classes cat,dog,other --budget 200
     """
-    from versionspace.label.beginning import class_names, label_folder
+    from versionspace.label.create import class_names, label_folder
 
     found = label_folder(
         photos, None if classes is None else class_names(classes), budget=budget, net=net, method=method,
@@ -52,11 +52,11 @@ def label(
 
 
 def _say(opened: "Opened", host: str) -> None:
-    from versionspace.data.naming import shown
+    from versionspace.text import printable
 
     out = Console(highlight=False, soft_wrap=True)
     out.print(f"Label at [bold]{escape(opened.address)}[/]")
-    out.print(f"Labels are kept in {escape(shown(opened.folder))}. Ctrl-C stops; the same command goes on.")
+    out.print(f"Labels are kept in {escape(printable(opened.folder))}. Ctrl-C stops; the same command goes on.")
     if host not in ("127.0.0.1", "localhost", "::1"):
         out.print(
             "[yellow]note[/] Others on this network can label with that address, and see it on its way: the "

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from versionspace.query.entry import find
+from versionspace.query.api import find
 from versionspace.query.methods import TABLE, Method
 
 LETTERS = (

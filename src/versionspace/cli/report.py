@@ -11,7 +11,7 @@ from rich.table import Table
 from versionspace.errors import InputError
 
 if TYPE_CHECKING:
-    from versionspace.report.blocks import Table as Made
+    from versionspace.report.document import Table as Made
 
 
 _ON_THE_PAGE_ONLY = ("vote's accuracy", "Gibbs distance", "vote distance")
@@ -35,7 +35,8 @@ def report(
 
     Example: versionspace report runs/demo
     """
-    from versionspace.report import build, save, writing
+    from versionspace.report import build, save
+    from versionspace.report import write as writing
 
     writing.check(out)
     made = build(dirs, targets=[_share(value) for value in target or ()], at=at, embed=embed or (), images=images)
@@ -58,7 +59,7 @@ def _share(percent: float) -> float:
 
 
 def _printed(summary: "Made") -> Table:
-    from versionspace.report.formats import shown
+    from versionspace.report.tables import shown
 
     table = Table(
         title=escape(summary.caption), title_justify="left", box=None, padding=(0, 2, 0, 0), header_style="bold"

@@ -4,7 +4,7 @@
 'digits'
 """
 
-from versionspace.config.comparing import VOTE, differences, same_start, settings
+from versionspace.config.differences import VOTE, differences, same_start, settings
 from versionspace.config.model import (
     Budget,
     ColdStart,
@@ -18,7 +18,7 @@ from versionspace.config.model import (
     Query,
     Stop,
 )
-from versionspace.config.reading import PRESETS, changed, preset_text, read, read_text, sentences, written
+from versionspace.config.toml import PRESETS, changed, preset_text, read, read_text, sentences, written
 
 __all__ = [
     "PRESETS",

@@ -4,8 +4,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from versionspace.ensemble.sizes import SIZES
-from versionspace.ensemble.training import Training, read_training
+from versionspace.ensemble.settings import SIZES, Training, read_training
 from versionspace.errors import InputError
 from versionspace.query.methods import METHODS, TABLE
 

@@ -9,10 +9,9 @@
 
 from versionspace.data import folder
 from versionspace.data.catalogue import DATASETS
-from versionspace.data.entry import Info, fetch, info, load
-from versionspace.data.errors import ChecksumError, DataError, FormatError, MissingPackageError, SourceError
-from versionspace.data.records import Dataset, Part
-from versionspace.data.report import Conflict, Duplicate, Report, Skipped
+from versionspace.data.dataset import Conflict, Dataset, Duplicate, Part, Report, Skipped
+from versionspace.data.errors import ChecksumError, DataError, FormatError, SourceError
+from versionspace.data.loader import Info, fetch, info, load
 from versionspace.data.splits import SIZES, Sizes, Split, draw, split
 
 __all__ = [
@@ -25,7 +24,6 @@ __all__ = [
     "Duplicate",
     "FormatError",
     "Info",
-    "MissingPackageError",
     "Part",
     "Report",
     "Sizes",

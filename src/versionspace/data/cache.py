@@ -8,7 +8,6 @@ the old dataset or the new one.
 import errno
 import json
 import os
-import secrets
 import shutil
 import tempfile
 import time
@@ -19,8 +18,9 @@ from pathlib import Path
 
 import numpy as np
 
-from versionspace.data.checksums import sha256
-from versionspace.data.errors import DataError, FormatError, needed
+from versionspace.data.errors import DataError, FormatError
+from versionspace.extras import require
+from versionspace.files import replacing, sha256, sync
 from versionspace.types import Array
 
 VARIABLE = "VERSIONSPACE_CACHE"
@@ -32,7 +32,7 @@ STALE = 24 * 3600
 
 def location(cache: str | os.PathLike[str] | None = None) -> Path:
     """The cache folder: the one given, else that of the environment variable, else the user's own."""
-    chosen = cache or os.environ.get(VARIABLE) or needed("platformdirs").user_cache_dir("versionspace", False)
+    chosen = cache or os.environ.get(VARIABLE) or require("platformdirs").user_cache_dir("versionspace", False)
     return Path(chosen).expanduser().absolute()
 
 
@@ -75,25 +75,6 @@ class Page:
 
 
 @contextmanager
-def replacing(target: Path) -> Iterator[Path]:
-    """Yields a temporary path that becomes the target when all went well, and is removed when not."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    temporary = target.with_name(f".{target.name}.{secrets.token_hex(6)}.tmp")
-    try:
-        yield temporary
-        _settle(temporary)
-        temporary.replace(target)
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-def _settle(path: Path) -> None:
-    """On disk before it gets its name: a name must not outlive a power cut that the content did not."""
-    with path.open("rb+") as file:
-        os.fsync(file.fileno())
-
-
-@contextmanager
 def staging(root: Path) -> Iterator[Path]:
     """A folder for work in progress, removed afterwards; those of runs that were killed go after a day."""
     root.mkdir(parents=True, exist_ok=True)
@@ -122,7 +103,7 @@ def commit(
         with staging(folder) as workshop:
             written = workshop / f"{key}.npy"
             np.save(written, array, allow_pickle=False)
-            _settle(written)
+            sync(written)
             named[key] = f"{key}-{sha256(written)}.npy"
             sizes[key] = written.stat().st_size
             written.replace(folder / named[key])

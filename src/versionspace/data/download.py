@@ -2,20 +2,134 @@
 
 pooch keeps the rule that a file appears under its name only after its checksum was right; the transfer itself is ours,
 because pooch's own starts again from nothing.
+
+Checksums of files, and the comparison with those that are known.
+
+Unpacking of archives from the network: nothing is written outside the folder, and no links are made.
 """
 
+import gzip
+import hashlib
 import logging
 import os
 import re
+import tarfile
 import time
-from collections.abc import Sequence
+import zlib
+from collections.abc import Collection, Sequence
 from contextlib import suppress
-from pathlib import Path
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from versionspace.data import progress
-from versionspace.data.checksums import differs
-from versionspace.data.errors import SourceError, needed
+from versionspace.data.errors import ChecksumError, FormatError, SourceError
+from versionspace.extras import require
+
+_READ_AT_ONCE = 1 << 20
+
+
+@dataclass(frozen=True)
+class Digests:
+    """Both sums of a file: publishers of these datasets give one or the other."""
+
+    sha256: str
+    md5: str
+
+    def match(self, known: Sequence[str]) -> bool:
+        """Whether one of the known sums, ``sha256:…`` or ``md5:…``, is this file's."""
+        return f"sha256:{self.sha256}" in known or f"md5:{self.md5}" in known
+
+
+def digests(path: Path) -> Digests:
+    """SHA-256 and MD5 of a file in one pass."""
+    sha256, md5 = hashlib.sha256(), hashlib.md5(usedforsecurity=False)
+    with path.open("rb") as file:
+        while chunk := file.read(_READ_AT_ONCE):
+            sha256.update(chunk)
+            md5.update(chunk)
+    return Digests(sha256.hexdigest(), md5.hexdigest())
+
+
+def differs(name: str, known: Sequence[str], found: Digests | None = None, got: str = "") -> ChecksumError:
+    """The error about a file that is not one of those known."""
+    if found is not None:
+        both = [f"sha256:{found.sha256}", f"md5:{found.md5}"]
+        kinds = {sum_.partition(":")[0] for sum_ in known}
+        got = " and ".join(sum_ for sum_ in both if sum_.partition(":")[0] in kinds) or both[0]
+    return ChecksumError(
+        name,
+        expected=" or ".join(known) or "a checksum that is known",
+        got=got,
+        fix="The file is damaged or another version. Take it from another source; or, if you know what it is and give "
+        "it in a folder of your own, accept it: --from DIR --accept-different.",
+    )
+
+
+_COPIED_AT_ONCE = 1 << 20
+
+
+def unpack(archive: Path, into: Path, *, wanted: Collection[str]) -> dict[str, Path]:
+    """Writes the wanted members of a tar file, found by their last name, into a folder; returns their paths.
+
+    Every member that is passed on the way is checked, wanted or not: an archive with an absolute name, a ``..`` or a
+    link was not made in good faith, and is refused whole. What was written before stays inside the folder.
+    """
+    found: dict[str, Path] = {}
+    try:
+        with tarfile.open(archive, "r|*") as tar:
+            for member in tar:
+                name = _checked(member, archive)
+                if name not in wanted or not member.isfile():
+                    continue
+                if name in found:
+                    raise _refused(archive, f"two members called {name}")
+                source = tar.extractfile(member)
+                assert source is not None  # it is a regular file
+                with (into / name).open("xb") as target:
+                    while chunk := source.read(_COPIED_AT_ONCE):
+                        target.write(chunk)
+                if (into / name).stat().st_size != member.size:
+                    raise tarfile.ReadError(f"{name} is cut short")
+                found[name] = into / name
+                if len(found) == len(wanted):
+                    break  # STL-10's unlabelled images, gigabytes of them, may come after
+    except (tarfile.TarError, gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise FormatError(
+            archive.name,
+            expected="a whole tar archive",
+            got=f"{type(error).__name__}: {error}",
+            fix="The file is damaged or cut short: fetch it again.",
+        ) from error
+    missing = sorted(set(wanted) - set(found))
+    if missing:
+        raise FormatError(
+            archive.name,
+            expected=f"members {', '.join(sorted(wanted))}",
+            got=f"none called {', '.join(missing)}",
+            fix="This is another archive than the one published: check where it came from.",
+        )
+    return found
+
+
+def _checked(member: tarfile.TarInfo, archive: Path) -> str:
+    """The member's last name, if the member is harmless."""
+    path = PurePosixPath(member.name.replace("\\", "/"))
+    if path.is_absolute() or ".." in path.parts or ":" in member.name:
+        raise _refused(archive, f"a member called {member.name!r}")
+    if not (member.isfile() or member.isdir()):
+        raise _refused(archive, f"{member.name!r}, which is a link or a device")
+    return path.name
+
+
+def _refused(archive: Path, got: str) -> FormatError:
+    return FormatError(
+        archive.name,
+        expected="plain files and folders inside the archive",
+        got=got,
+        fix="Do not unpack this archive: fetch it from its publisher.",
+    )
+
 
 CONNECT_SECONDS = 5.0
 READ_SECONDS = 20.0
@@ -29,7 +143,7 @@ def download(url: str, target: Path, known: Sequence[str], *, show: bool | None 
 
     A transfer that breaks after bytes arrived is taken up again, a few times; one that never began is given up at once.
     """
-    pooch = needed("pooch")
+    pooch = require("pooch")
     pooch.get_logger().setLevel(logging.WARNING)
     target.parent.mkdir(parents=True, exist_ok=True)
     part = target.with_name(target.name + ".part")
@@ -49,7 +163,7 @@ def download(url: str, target: Path, known: Sequence[str], *, show: bool | None 
                 found = re.search(r"but got (\w+)", str(error))
                 raise differs(target.name, known[:1], got=found[1] if found else str(error)) from error
             # What an earlier run left may belong to a file that has since changed: once more, from nothing.
-        except (needed("requests").exceptions.RequestException, OSError) as error:
+        except (require("requests").exceptions.RequestException, OSError) as error:
             raise SourceError(
                 url,
                 expected="the file",
@@ -60,7 +174,7 @@ def download(url: str, target: Path, known: Sequence[str], *, show: bool | None 
 
 
 def _arrive(url: str, part: Path, output: Path, show: bool | None) -> None:
-    requests = needed("requests")
+    requests = require("requests")
     for attempt in range(ATTEMPTS):
         before = part.stat().st_size if part.exists() else 0
         try:

@@ -3,9 +3,6 @@
 The tree is drawn in versionspace.errors.
 """
 
-import importlib
-from typing import Any
-
 from versionspace.errors import ExplainedError
 
 
@@ -28,20 +25,3 @@ class FormatError(DataError):
 
 class SourceError(DataError):
     """A source that did not deliver; or, when all were tried, what each of them said."""
-
-
-class MissingPackageError(DataError):
-    """A Python package that only this layer needs, and that is not there."""
-
-
-def needed(module: str) -> Any:
-    """Imports a module of the optional extra ``data``, or says how to install it."""
-    try:
-        return importlib.import_module(module)
-    except ImportError as error:
-        raise MissingPackageError(
-            module.partition(".")[0],
-            expected="this Python package to be installed",
-            got=str(error),
-            fix="Install what reads and fetches data: pip install 'versionspace[data]'",
-        ) from error

@@ -11,7 +11,7 @@ from typing import NoReturn
 import numpy as np
 
 from versionspace import rng
-from versionspace.data.records import Dataset, Part
+from versionspace.data.dataset import Dataset, Part
 from versionspace.errors import InputError
 from versionspace.types import Array, Ints
 

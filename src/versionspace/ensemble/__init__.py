@@ -3,13 +3,13 @@
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from versionspace.ensemble.training import TRAININGS, Training
+from versionspace.ensemble.settings import TRAININGS, Training
 
 if TYPE_CHECKING:
     from versionspace.ensemble.ensemble import Ensemble
-    from versionspace.ensemble.fit import History
     from versionspace.ensemble.heads import Heads
     from versionspace.ensemble.normalise import Normalisation
+    from versionspace.ensemble.train import History
 
 __all__ = ["TRAININGS", "Ensemble", "Heads", "History", "Normalisation", "Training"]
 

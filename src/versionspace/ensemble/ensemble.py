@@ -9,17 +9,16 @@ from typing import Literal
 import numpy as np
 import torch
 
-from versionspace import rng
-from versionspace.ensemble import files, work
-from versionspace.ensemble.fit import History, Labelled, Task, fit_group
+from versionspace import rng, runtime
+from versionspace.ensemble import checkpoint
 from versionspace.ensemble.normalise import Normalisation, read_images
 from versionspace.ensemble.predict import Opinions, Predictor
 from versionspace.ensemble.progress import Report, shown
-from versionspace.ensemble.sizes import sizes
-from versionspace.ensemble.training import Training, read_training
+from versionspace.ensemble.settings import Training, read_training, sizes
+from versionspace.ensemble.train import History, Labelled, Task, fit_group
 from versionspace.errors import InputError
 from versionspace.nets.architectures import Factory
-from versionspace.nets.checking import refuse_single_images
+from versionspace.nets.module_checks import refuse_single_images
 from versionspace.nets.stacks import Network, Stack, find, network, seeded, stack
 from versionspace.types import Array, ArrayLike
 
@@ -73,10 +72,10 @@ class Ensemble:
         self.members = int(members)
         self.classes = int(classes)
         self.seed = rng.root(seed)
-        self.device = work.pick_device(device)
+        self.device = runtime.pick_device(device)
         self.training = training
         self.normalisation = normalisation
-        self.threads = work.pick_threads(threads)
+        self.threads = runtime.pick_threads(threads)
         self.progress = progress
         self.dtype = dtype
         self.history_: list[History] = []
@@ -110,7 +109,7 @@ class Ensemble:
                 got="nothing",
                 fix="Pass validation=(images, labels), or training='no-validation'.",
             )
-        work.keep_memory()
+        runtime.keep_memory()
         shape = (pixels.shape[3], pixels.shape[1], pixels.shape[2])
         net = network(self.net, shape, self.classes)
         if training.batch == 1:
@@ -124,7 +123,7 @@ class Ensemble:
 
             def report(epochs: int, ended: int) -> None:
                 if stop.is_set():
-                    raise work.StoppedError
+                    raise runtime.StoppedError
                 advance(epochs, ended)
 
             tasks = [
@@ -145,8 +144,8 @@ class Ensemble:
                 for first in range(0, self.members, table.group)
             ]
             threads = self.threads if self.device.type == "cpu" else 1
-            with work.enough_memory("training"):
-                fitted = work.side_by_side(fit_group, tasks, threads, stop)
+            with runtime.enough_memory("training"):
+                fitted = runtime.side_by_side(fit_group, tasks, threads, stop)
         whole = {name: torch.cat([part.state[name] for part in fitted]) for name in fitted[0].state}
         self.history_ = [history for part in fitted for history in part.histories]
         self._round, self._trained_with = round, training
@@ -190,9 +189,9 @@ class Ensemble:
         if self._predictor is None or self._trained_with is None:
             raise self._not_fitted()
         found = self._predictor
-        files.write(
+        checkpoint.write(
             Path(folder),
-            files.Saved(
+            checkpoint.Saved(
                 net=self.net if isinstance(self.net, str) else None,
                 shape=found.network.shape,
                 classes=self.classes,
@@ -241,7 +240,7 @@ class Ensemble:
         cls, folder: str | Path, *, net: Factory | None = None, device: str = "auto", threads: int | None = None
     ) -> "Ensemble":
         """What `save` wrote. A network of your own is code, which is not saved: pass its factory as ``net``."""
-        saved, state = files.read(Path(folder))
+        saved, state = checkpoint.read(Path(folder))
         if saved.net == "heads" and cls is Ensemble:
             from versionspace.ensemble.heads import Heads
 
@@ -261,7 +260,7 @@ class Ensemble:
         out.history_ = [History(**history) for history in saved.history]
         out._round, out._trained_with = saved.round, read_training(saved.training)
         made = network(chosen, saved.shape, saved.classes)
-        files.compare(Path(folder), saved, state, made.plain)
+        checkpoint.compare(Path(folder), saved, state, made.plain)
         out._predictor = out._made(made, {k: v.to(out.device) for k, v in state.items()}, saved.normalisation)
         return out
 

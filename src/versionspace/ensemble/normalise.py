@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from versionspace.data.records import Rows
+from versionspace.data.dataset import Rows
 from versionspace.errors import InputError
 from versionspace.types import Array, ArrayLike
 

@@ -1,22 +1,27 @@
 """An ensemble as one ONNX file: uint8 images in, probabilities out, normalisation inside; checked against torch.
 
 Needs the extra ``onnx``: onnx and onnxscript to write, onnxruntime to check.
+
+Heads as one ONNX file: resizing, backbone, standardising and heads, from uint8 images to probabilities.
 """
 
-import importlib
 import io
 import logging
 import warnings
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
+from versionspace.ensemble.normalise import Normalisation
 from versionspace.ensemble.predict import Predictor
-from versionspace.errors import InputError, VersionspaceError
+from versionspace.errors import VersionspaceError
+from versionspace.extras import require
+from versionspace.features.lite import backbone, prepared
+from versionspace.files import replacing
+from versionspace.nets.stacks import Network, stack
 
 TOLERANCE = 1e-4
 """How far the probabilities of the file may be from torch's."""
@@ -43,21 +48,19 @@ class _Vote(nn.Module):
 
 def write(predictor: Predictor, path: Path, classes: tuple[str, ...], member: int | None = None) -> float:
     """Writes the soft-vote ensemble, or one member; gives the largest difference from torch on some images."""
-    onnx = _package("onnx")
-    _package("onnxscript")
-    runtime = _package("onnxruntime")
+    onnx = require("onnx")
+    require("onnxscript")
+    runtime = require("onnxruntime")
     members = list(range(predictor.members)) if member is None else [member]
     module = _Vote(predictor, members).eval()
     channels, height, width = predictor.network.shape
     rng = np.random.default_rng(0)
     images = rng.integers(0, 256, (_CHECKED + 2, height, width, channels), np.uint8)
     images[-2], images[-1] = 0, 255
-    path.parent.mkdir(parents=True, exist_ok=True)
-    new = path.with_name(f".{path.name}.new")
     looked_at = (images, images[:1])  # the number of images is free
     with torch.no_grad():  # before the export, which may leave tensors of its own in modules that keep something
         expected = [module(torch.from_numpy(some)).numpy() for some in looked_at]
-    try:
+    with replacing(path) as new:
         _export(module, torch.from_numpy(images), new)
         model = onnx.load(str(new))
         for key, value in (("classes", "\n".join(classes)), ("input", "uint8 images, N×H×W×channels, 0 to 255")):
@@ -74,9 +77,6 @@ def write(predictor: Predictor, path: Path, classes: tuple[str, ...], member: in
                 f"the ONNX file's probabilities differ from torch's by {difference:.2g}, more than {TOLERANCE:g}: "
                 "nothing was written. Export safetensors instead, and report this with the network's name."
             )
-        new.replace(path)
-    finally:
-        new.unlink(missing_ok=True)
     return difference
 
 
@@ -92,10 +92,43 @@ def _export(module: nn.Module, images: Tensor, path: Path) -> None:
         )  # fmt: skip
 
 
-def _package(name: str) -> Any:
-    try:
-        return importlib.import_module(name)
-    except ImportError as error:
-        raise InputError(
-            "onnx", expected=f"the Python package {name}", got=str(error), fix="pip install 'versionspace[onnx]'"
-        ) from error
+_LEAST = 1e-30
+"""A probability below this is written as this: the logarithm of zero is not a number to compute with."""
+
+
+class _Whole(nn.Module):
+    """Pixels (N, channels, H, W), 0 to 255, to the logarithm of the heads' mean probabilities (N, C).
+
+    Their softmax is the mean again: to the exporter it is an ensemble of one, and the backbone runs once.
+    """
+
+    mean: Tensor
+    deviation: Tensor
+
+    def __init__(self, heads: Predictor, members: list[int], side: int) -> None:
+        super().__init__()
+        self.side = side
+        self.backbone = backbone("cpu")
+        self.heads = nn.ModuleList([heads.module(m).cpu() for m in members])
+        self.register_buffer("mean", torch.tensor(heads.normalisation.mean))
+        self.register_buffer("deviation", torch.tensor(heads.normalisation.deviation))
+
+    def forward(self, pixels: Tensor) -> Tensor:
+        features = self.backbone(prepared(pixels.permute(0, 2, 3, 1), self.side))
+        standardised = ((features - self.mean) / self.deviation)[:, :, None, None]
+        mean = torch.stack([head(standardised).softmax(dim=1) for head in self.heads]).mean(dim=0)
+        return mean.clamp_min(_LEAST).log()
+
+
+def write_heads(
+    heads: Predictor, image: tuple[int, ...], side: int, path: Path, classes: tuple[str, ...], member: int | None
+) -> float:
+    """Writes the soft vote of the heads, or one, for images (H, W, channels); gives the difference from torch."""
+    height, width, channels = image
+    members = list(range(heads.members)) if member is None else [member]
+    whole = _Whole(heads, members, side).eval()
+    shape = (channels, height, width)
+    network = Network(lambda shape, classes: whole, shape, heads.network.classes, whole, "looped")
+    plain = Normalisation((0.0,) * channels, (1.0,) * channels)
+    one = Predictor(network, stack([whole]), plain, 1, 8, 1, torch.float32, torch.device("cpu"))
+    return write(one, path, classes)

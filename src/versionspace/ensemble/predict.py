@@ -12,14 +12,13 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from versionspace import rng
-from versionspace.ensemble import work
+from versionspace import rng, runtime
 from versionspace.ensemble.deepfool import Fooled, deepfool
 from versionspace.ensemble.normalise import Normalisation
 from versionspace.errors import InputError
-from versionspace.nets.layers import Dropout, draw_mask, dropouts
+from versionspace.nets.dropout import Dropout, draw_mask, dropouts
+from versionspace.nets.fast_input_grad import with_quick_image_gradients
 from versionspace.nets.stacks import Network, Stack, load, member, ordinary
-from versionspace.nets.thin import with_quick_image_gradients
 from versionspace.space.beliefs import smallest
 from versionspace.types import Array
 
@@ -64,8 +63,8 @@ class Predictor:
                 floats = self.normalisation.apply(pixels, self.dtype).permute(0, 3, 1, 2)
                 work_on(some, floats if self.network.way == "grouped" else ordinary(floats))
 
-        with work.enough_memory("predicting"):
-            work.side_by_side(one, slices, self.threads if self.device.type == "cpu" else 1)
+        with runtime.enough_memory("predicting"):
+            runtime.side_by_side(one, slices, self.threads if self.device.type == "cpu" else 1)
 
     def each_group(self, images: Array, take: Callable[[slice, slice, Tensor], None]) -> None:
         """Calls with members, images and their logits (G, B, C)."""
@@ -81,7 +80,7 @@ class Predictor:
 
         self.each_chunk(images, work_on)
 
-    @work.enough_memory("predicting")
+    @runtime.enough_memory("predicting")
     def probabilities(self, images: Array) -> Array:
         """float32 (M, N, C)."""
         out = np.empty((self.members, len(images), self.network.classes), np.float32)
@@ -129,7 +128,7 @@ class Predictor:
         load(module, member(self.state, index))
         return module.eval()
 
-    @work.enough_memory("predicting")
+    @runtime.enough_memory("predicting")
     def features(self, images: Array, index: int) -> Array:
         """float32 (N, F): what goes into the member's last linear layer."""
         parts: dict[int, Array] = {}
@@ -152,7 +151,7 @@ class Predictor:
         self.each_chunk(images, work_on)
         return np.concatenate([parts[start] for start in sorted(parts)])
 
-    @work.enough_memory("predicting")
+    @runtime.enough_memory("predicting")
     def mc_dropout(self, images: Array, passes: int, index: int, seed: int, round_: int) -> Array:
         """float32 (passes, N, C): dropout on, and nothing else; every image and pass has its own mask."""
         out = np.empty((passes, len(images), self.network.classes), np.float32)

@@ -10,15 +10,15 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from versionspace.data.naming import shown
 from versionspace.errors import ExplainedError, InputError
-from versionspace.label import records
-from versionspace.label.desk import Desk
-from versionspace.label.guard import App, Door, Guard
-from versionspace.label.showing import LARGEST, NotShown, Showing
+from versionspace.label import messages
+from versionspace.label.auth import App, Door, Guard
+from versionspace.label.image_encoding import LARGEST, NotShown, Showing
+from versionspace.label.service import Desk
+from versionspace.label.status import labels_csv
 from versionspace.label.status import status as status_of
-from versionspace.label.supervising import Supervisor
-from versionspace.label.tables import labels_csv
+from versionspace.label.supervisor import Supervisor
+from versionspace.text import printable
 
 _PAGE = resources.files("versionspace.label") / "page"
 _MEDIA = {"html": "text/html; charset=utf-8", "js": "text/javascript; charset=utf-8", "css": "text/css; charset=utf-8",
@@ -205,7 +205,7 @@ def build(desk: Desk, supervisor: Supervisor | None, showing: Showing) -> FastAP
     @app.exception_handler(ExplainedError)
     def explained(request: Request, error: ExplainedError) -> JSONResponse:
         code = 409 if isinstance(error, InputError) else 507
-        return JSONResponse({"detail": shown(str(error))}, status_code=code)
+        return JSONResponse({"detail": printable(str(error))}, status_code=code)
 
     @app.get("/", include_in_schema=False)
     def page() -> Response:
@@ -275,14 +275,14 @@ def guarded(app: FastAPI, door: Door) -> App:
     return Guard(app, door)
 
 
-def _answer(given: Given) -> records.Answer:
-    return records.Answer(
+def _answer(given: Given) -> messages.Answer:
+    return messages.Answer(
         given.uid, given.kind, given.image, given.name, given.of, given.seconds, given.when, given.grid, given.again,
-        guess=records.Guess(given.guess.name, given.guess.agreement) if given.guess else None,
+        guess=messages.Guess(given.guess.name, given.guess.agreement) if given.guess else None,
     )  # fmt: skip
 
 
-def _served(found: records.Served) -> Served:
+def _served(found: messages.Served) -> Served:
     tasks: Sequence[Task] = [
         Task(
             image=str(task.image), again=task.again,

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from versionspace.store.events import Event
-from versionspace.store.replay import ImageId
+from versionspace.store.ledger import Event
+from versionspace.types import ImageId
 
 UNDONE = "undone"
 """The reason of an answer that only takes another back."""

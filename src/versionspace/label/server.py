@@ -12,14 +12,13 @@ from pathlib import Path
 import uvicorn
 
 from versionspace.campaign.campaign import Campaign
-from versionspace.data.folder.pixels import decoding
+from versionspace.data.folder.decode import decoding
 from versionspace.errors import InputError
 from versionspace.label.api import build, guarded
-from versionspace.label.desk import Desk
-from versionspace.label.guard import Door
-from versionspace.label.identity import identity, keep
-from versionspace.label.showing import Showing
-from versionspace.label.supervising import Supervisor
+from versionspace.label.auth import Door, identity, keep
+from versionspace.label.image_encoding import Showing
+from versionspace.label.service import Desk
+from versionspace.label.supervisor import Supervisor
 
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _EVERY = ("0.0.0.0", "::")

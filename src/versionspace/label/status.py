@@ -1,13 +1,39 @@
-"""What the page shows besides the image: progress, pace, the model that asks, the stop light and the curves."""
+"""What the page shows besides the image: progress, pace, the model that asks, the stop light and the curves.
 
+Labels as CSV that a spreadsheet opens without running anything.
+"""
+
+import csv
+import io
+from collections.abc import Mapping
 from typing import Any
 
 from versionspace.campaign.advice import advice
-from versionspace.data.naming import shown
-from versionspace.label.desk import Desk
+from versionspace.campaign.export import YES, safe_cell
 from versionspace.label.history import Given
-from versionspace.label.showing import Showing
-from versionspace.label.supervising import Supervisor, Training
+from versionspace.label.image_encoding import Showing
+from versionspace.label.service import Desk
+from versionspace.label.supervisor import Supervisor, Training
+from versionspace.store.state import State
+from versionspace.text import printable
+from versionspace.types import ImageId
+
+
+def labels_csv(state: State, files: Mapping[ImageId, str]) -> str:
+    """One line for each image that was answered: file, label (empty: none), reason, purpose, who, id, missing."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(["file", "label", "reason", "purpose", "who", "id", "missing"])
+    for image, label in state.labels.items():
+        reason = str(label.shown.get("reason", ""))
+        if reason == "undone":
+            continue
+        ask, _ = state.places[image]
+        file, missing = printable(files.get(image, "")), YES if image in state.gone else ""
+        row = [file, label.name or "", reason, ask.purpose, label.who, str(image), missing]
+        writer.writerow([safe_cell(cell) for cell in row])
+    return out.getvalue()
+
 
 RAIL = 30
 """Last answers of one person that the page lists."""
@@ -41,7 +67,7 @@ def status(desk: Desk, supervisor: Supervisor | None, showing: Showing, session:
             "people": desk.leases.working(),
             "training": {
                 "stage": training.stage, "share": training.share, "round": training.round,
-                "trouble": shown(training.trouble), "retry": training.retry,
+                "trouble": printable(training.trouble), "retry": training.retry,
             },
             "light": {"colour": light.light, "sentence": light.sentence},
             "curves": [_point(r) for r in rounds],
@@ -72,4 +98,4 @@ def _troubles(desk: Desk, showing: Showing) -> list[str]:
     found = [f"{name}: {why}" for name, why in sorted(missing.items()) if name not in skipped]
     found += [*skipped.values(), *(why for image, why in showing.trouble.items() if image not in gone)]
     more = [f"and {len(found) - TROUBLES} more"] if len(found) > TROUBLES else []
-    return [shown(text) for text in found[:TROUBLES]] + more
+    return [printable(text) for text in found[:TROUBLES]] + more

@@ -24,17 +24,16 @@ from typing import Any
 
 import numpy as np
 
-from versionspace.campaign.learning import HEADS, learner, training_of
-from versionspace.campaign.pictures import opened, restored
-from versionspace.campaign.processes import die_with_parent, ignore_interrupts
-from versionspace.campaign.rounds import Rounds, Step
+from versionspace.campaign.images import opened, restored
+from versionspace.campaign.learner import HEADS, learner, training_of
+from versionspace.campaign.local_executor import die_with_parent, ignore_interrupts
+from versionspace.campaign.round import Rounds, Step
 from versionspace.ensemble.predict import Opinions
 from versionspace.errors import VersionspaceError
-from versionspace.store.config import read_config
-from versionspace.store.events import Event
-from versionspace.store.folder import Folder, read_arrays
-from versionspace.store.ledger import Ledger
-from versionspace.store.replay import replay
+from versionspace.machine import cores
+from versionspace.store.layout import Folder, read_arrays, read_config
+from versionspace.store.ledger import Event, Ledger
+from versionspace.store.state import replay
 from versionspace.types import Array
 
 NICE = 10
@@ -47,7 +46,7 @@ class Trainer:
         self.folder, self.tell = Folder(folder), tell
         self.config = read_config(self.folder.config)
         pictures = restored(opened(self.config), read_arrays(self.folder.split), partly=True)
-        threads = self.config.machine.threads or max(1, (os.cpu_count() or 2) - 1)
+        threads = self.config.machine.threads or max(1, cores() - 1)
         if self.config.ensemble.net == HEADS:
             # The backbone looks at each image once, ever: while the person gives the first labels.
             tell({"kind": "step", "round": 0, "stage": "features", "share": 0.0})

@@ -19,7 +19,7 @@ from typing import TypeAlias
 import torch
 from torch import Tensor, nn
 
-from versionspace.nets.layers import Dropout
+from versionspace.nets.dropout import Dropout
 
 Shape: TypeAlias = tuple[int, int, int]
 """Channels, height, width of an image."""

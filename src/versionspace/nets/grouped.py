@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from versionspace.nets.layers import Dropout
+from versionspace.nets.dropout import Dropout
 
 UNCHANGED = (nn.ReLU, nn.MaxPool2d, nn.AvgPool2d, nn.AdaptiveAvgPool2d, nn.Identity)
 

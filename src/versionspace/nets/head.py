@@ -15,7 +15,7 @@ from torch.func import functional_call
 
 from versionspace.nets import grouped
 from versionspace.nets.architectures import Shape
-from versionspace.nets.layers import Dropout
+from versionspace.nets.dropout import Dropout
 from versionspace.nets.stacks import Masks, Network, Runner, Stack, network
 
 HIDDEN = 32

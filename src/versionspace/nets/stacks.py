@@ -5,6 +5,10 @@ Three ways to push images through a stack give the same numbers up to rounding:
     grouped   our own networks: grouped convolutions (grouped.py)
     mapped    a user's module, by `torch.func.vmap`
     looped    a user's module that vmap cannot do, one member after the other
+
+Tensors that a module has under several names: tied weights, and layers with a second name.
+
+A stack holds each of them once, under its first name, so that it is trained, saved and compared as the one that it is.
 """
 
 import copy
@@ -18,10 +22,35 @@ from torch import Tensor, nn
 from torch.func import functional_call, vmap
 
 from versionspace.errors import InputError
-from versionspace.nets import checking, grouped
+from versionspace.nets import grouped, module_checks
 from versionspace.nets.architectures import NETS, Factory, Shape
-from versionspace.nets.layers import Dropout, dropouts, watched, with_own_dropout
-from versionspace.nets.ties import first_names, further_places
+from versionspace.nets.dropout import Dropout, dropouts, watched, with_own_dropout
+
+
+def first_names(module: nn.Module) -> dict[str, str]:
+    """For each name in a checkpoint of the module, in order, the first name of the same tensor.
+
+    >>> tied = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2))
+    >>> tied[1].weight = tied[0].weight
+    >>> first_names(tied)
+    {'0.weight': '0.weight', '0.bias': '0.bias', '1.weight': '0.weight', '1.bias': '1.bias'}
+    """
+    firsts: dict[int, str] = {}
+    return {name: firsts.setdefault(id(value), name) for name, value in module.state_dict(keep_vars=True).items()}
+
+
+def further_places(module: nn.Module) -> dict[str, str]:
+    """Where tensors stand besides their first place, with their first names.
+
+    A layer's second name is no further place: what is swapped in and out there twice would not be put back.
+    """
+    layers = {name for name, _ in module.named_modules()}  # each by its first name
+    return {
+        name: first
+        for name, first in first_names(module).items()
+        if name != first and name.rpartition(".")[0] in layers
+    }
+
 
 Stack: TypeAlias = dict[str, Tensor]
 """Parameters and buffers by name, each (G, …), and each once, by its first name."""
@@ -90,9 +119,9 @@ def network(net: str | Factory, shape: Shape, classes: int, way: Way | None = No
         plain = with_own_dropout(factory(shape, classes)).eval()
         images = torch.zeros(2, *shape)
         if not named:
-            checking.refuse_lazy(plain)
-            checking.refuse_draws(plain, images)
-            checking.refuse_only_in_training(plain, images)
+            module_checks.refuse_lazy(plain)
+            module_checks.refuse_draws(plain, images)
+            module_checks.refuse_only_in_training(plain, images)
         with torch.no_grad():
             logits = watched(plain, images)
         if tuple(logits.shape) != (2, classes):

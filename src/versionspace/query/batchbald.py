@@ -14,9 +14,8 @@ import numpy as np
 
 from versionspace import rng
 from versionspace.query import uncertainty
-from versionspace.query.chosen import Chosen
-from versionspace.query.order import first
-from versionspace.query.problem import Problem
+from versionspace.query.inputs import Problem
+from versionspace.query.ranking import Chosen, first
 from versionspace.types import Array, Floats, Ints
 
 CONFIGURATIONS = 10_000

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from versionspace.query import badge, batchbald, coreset, gvd_batch, simple, uncertainty, votes
-from versionspace.query.chosen import Chosen
-from versionspace.query.problem import Problem
+from versionspace.query import batchbald, committee, diversity, uncertainty
+from versionspace.query.inputs import Problem
+from versionspace.query.ranking import Chosen
 from versionspace.space.beliefs import Beliefs
 from versionspace.space.diameter import Diameter, gvd_over, pwd_over
 from versionspace.types import Floats, Vote
@@ -103,14 +103,14 @@ _LIU = "Liu et al. 2020"
 
 _TABLE = (
     Method(
-        "random", "Random", "baseline", "uniform in [0, 1)", "–", "N", simple.random, pool="any",
+        "random", "Random", "baseline", "uniform in [0, 1)", "–", "N", uncertainty.random, pool="any",
     ),
     Method(
-        "vr", "VR", "prior mass", "1 − max_y s_y/M", "Freeman 1965; " + _LIU, "M·N", votes.variation_ratio,
+        "vr", "VR", "prior mass", "1 − max_y s_y/M", "Freeman 1965; " + _LIU, "M·N", committee.variation_ratio,
         pool="votes", members=2,
     ),
     Method(
-        "ge", "GE", "prior mass", "Σ_y (s_y/M)(1 − s_y/M)", "Cuong et al. 2013; " + _LIU, "M·N", votes.gibbs_error,
+        "ge", "GE", "prior mass", "Σ_y (s_y/M)(1 − s_y/M)", "Cuong et al. 2013; " + _LIU, "M·N", committee.gibbs_error,
         pool="votes", members=2,
     ),
     Method(
@@ -119,40 +119,40 @@ _TABLE = (
     ),
     Method(
         "coreset", "Core-Set", "representation", "min over labelled and chosen l of ‖f(x) − f(l)‖₂",
-        "Sener and Savarese 2018", "N·(L + k)·F", coreset.distances, coreset.choose, features=True, labelled=True,
+        "Sener and Savarese 2018", "N·(L + k)·F", diversity.distances, diversity.k_centre, features=True, labelled=True,
     ),
     Method(
         "dfal", "DFAL", "uncertainty", "−‖smallest adversarial perturbation of x‖", "Ducoffe and Precioso 2018", "N",
-        simple.smallest_perturbation, perturbations=True,
+        uncertainty.smallest_perturbation, perturbations=True,
     ),
     Method(
-        "pwd", "PWD", "diameter", "−max_y PWD(V_x^y)", _LIU, "M·N + M²·T + K·M²", votes.diameter,
+        "pwd", "PWD", "diameter", "−max_y PWD(V_x^y)", _LIU, "M·N + M²·T + K·M²", committee.diameter,
         pool="votes", members=2, diameter=_pwd,
     ),
     Method(
-        "gvd", "GVD", "diameter", "−max_y GVD(V_x^y)", _LIU, "M·N + M·T·C + K·T'·R", votes.diameter,
+        "gvd", "GVD", "diameter", "−max_y GVD(V_x^y)", _LIU, "M·N + M·T·C + K·T'·R", committee.diameter,
         pool="votes", members=2, diameter=_gvd, takes_vote=True,
     ),
     Method(
         "m2-pwd", "M²-PWD", "diameter", "−max_y (s_y/M)² PWD(V_x^y)", "Tosh and Dasgupta 2017; " + _LIU,
-        "M·N + M²·T + K·M²", votes.diameter, pool="votes", members=2, diameter=_m2_pwd,
+        "M·N + M²·T + K·M²", committee.diameter, pool="votes", members=2, diameter=_m2_pwd,
     ),
     Method(
         "m-pwd", "M-PWD", "diameter", "−max_y (s_y/M) PWD(V_x^y)", _LIU + ", appendix", "M·N + M²·T + K·M²",
-        votes.diameter, pool="votes", members=2, diameter=_m_pwd,
+        committee.diameter, pool="votes", members=2, diameter=_m_pwd,
     ),
     Method(
         "m-gvd", "M-GVD", "diameter", "−max_y (s_y/M) GVD(V_x^y)", _LIU + ", appendix", "M·N + M·T·C + K·T'·R",
-        votes.diameter, pool="votes", members=2, diameter=_m_gvd, takes_vote=True,
+        committee.diameter, pool="votes", members=2, diameter=_m_gvd, takes_vote=True,
     ),
     Method(
         "gvd-loo", "GVD-LOO", "diameter", "−max_y GVD(V_x^y), each member against the vote of the others",
-        "versionspace", "M·N + M·T·C + K·T'·R·s", votes.diameter, pool="votes", members=2, diameter=_gvd_loo,
+        "versionspace", "M·N + M·T·C + K·T'·R·s", committee.diameter, pool="votes", members=2, diameter=_gvd_loo,
         takes_vote=True,
     ),
     Method(
         "gvd-batch", "GVD-Batch", "diameter", "−max GVD over the common refinement of the picks' splits and x's",
-        "versionspace", "k times gvd, over ever smaller sub-spaces", votes.diameter, gvd_batch.choose,
+        "versionspace", "k times gvd, over ever smaller sub-spaces", committee.diameter, committee.choose,
         pool="votes", members=2, diameter=_gvd, takes_vote=True,
     ),
     Method(
@@ -169,7 +169,7 @@ _TABLE = (
     ),
     Method(
         "vote-entropy", "Vote entropy", "prior mass", "−Σ_y (s_y/M) ln(s_y/M)", "Dagan and Engelson 1995", "M·N",
-        votes.vote_entropy, pool="votes", members=2,
+        committee.vote_entropy, pool="votes", members=2,
     ),
     Method(
         "batchbald", "BatchBALD", "uncertainty", "H[y_picks, y_x] − H[y_picks] − mean_m H[p_m]", "Kirsch et al. 2019",
@@ -178,7 +178,7 @@ _TABLE = (
     ),
     Method(
         "badge", "BADGE", "representation", "‖(p − e_ŷ) ⊗ f‖₂, then drawn ∝ squared distance to the nearest pick",
-        "Ash et al. 2020", "k·N·(C + F)", badge.gradient_norms, badge.choose, pool="one member", features=True,
+        "Ash et al. 2020", "k·N·(C + F)", diversity.gradient_norms, diversity.badge, pool="one member", features=True,
     ),
 )  # fmt: skip
 

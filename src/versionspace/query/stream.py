@@ -6,11 +6,10 @@ import numpy as np
 
 from versionspace import rng
 from versionspace.errors import InputError
-from versionspace.query import entry
-from versionspace.query.entry import Arguments
-from versionspace.query.ids import joined_ids, read_ids
-from versionspace.query.order import best
-from versionspace.query.problem import Problem, read_perturbations
+from versionspace.query import api
+from versionspace.query.api import Arguments
+from versionspace.query.inputs import Problem, joined_ids, read_ids, read_perturbations
+from versionspace.query.ranking import best
 from versionspace.space.diameter import Diameter, read_vote
 from versionspace.types import Array, ArrayLike, Floats, Ints, Vote, Words
 
@@ -42,7 +41,7 @@ class Stream:
         classes: int | None = None,
         seed: int | None = None,
     ) -> None:
-        self._method = entry.find(method)
+        self._method = api.find(method)
         if not self._method.pointwise:
             raise InputError(
                 "method",
@@ -50,11 +49,11 @@ class Stream:
                 got=f"{method!r}, which chooses a set",
                 fix="Use versionspace.query with the whole pool.",
             )
-        self._k = entry.read_k(k, np.iinfo(np.int64).max)
+        self._k = api.read_k(k, np.iinfo(np.int64).max)
         self._given = Arguments(reference=reference, vote=vote, classes=classes)
         chunks_come = () if self._method.perturbations else None
-        entry.check_arguments(self._method, replace(self._given, perturbations=chunks_come), pool_later=True)
-        self._reference = entry.read_reference(self._method, self._given)
+        api.check_arguments(self._method, replace(self._given, perturbations=chunks_come), pool_later=True)
+        self._reference = api.read_reference(self._method, self._given)
         self._seed = rng.root(seed)
         self._diameter: Diameter | None = None
         if self._method.diameter is not None and self._reference is not None:
@@ -105,7 +104,7 @@ class Stream:
         if self._method.perturbations:
             sizes = read_perturbations(chunk)
             return Problem(len(sizes), self._seed, offset=self._images, perturbations=sizes)
-        pool = entry.read_pool(self._method, replace(self._given, pool=chunk), self._reference)
+        pool = api.read_pool(self._method, replace(self._given, pool=chunk), self._reference)
         assert pool is not None
         if self._members is not None and pool.members != self._members:
             raise InputError(
@@ -118,7 +117,7 @@ class Stream:
 
     def result(self, return_utilities: bool = False) -> Array | tuple[Array, Floats]:
         """Positions, counted over all chunks, or ids of the k images to ask first; with their utilities on request."""
-        entry.read_k(self._k, self._images)
+        api.read_k(self._k, self._images)
         answer = self._positions if self._ids is None else self._ids
         return (answer, self._utilities) if return_utilities else answer
 

@@ -8,14 +8,29 @@ With p̄ the mean of the members' probabilities:
     bald               H[p̄] − mean_m H[p_m]                nats (Houlsby et al. 2011, Gal et al. 2017)
 
 All zero-safe: 0 ln 0 is 0. Sums run over members and classes in order, so that chunks change no bit.
+
+Methods with nothing to compute: a seeded draw, and the sizes of adversarial perturbations.
 """
 
 from collections.abc import Callable
 
 import numpy as np
 
-from versionspace.query.problem import Problem
+from versionspace import rng
+from versionspace.query.inputs import Problem
 from versionspace.types import Array, Floats
+
+
+def random(problem: Problem) -> Floats:
+    """Uniform numbers, functions of seed and position."""
+    return rng.uniforms(rng.key(problem.seed, "random"), problem.positions())
+
+
+def smallest_perturbation(problem: Problem) -> Floats:
+    """dfal: minus the size of the smallest perturbation that changes the network's mind (Ducoffe, Precioso 2018)."""
+    assert problem.perturbations is not None
+    return 0.0 - problem.perturbations
+
 
 _TINY = np.finfo(np.float64).tiny
 

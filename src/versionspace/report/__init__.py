@@ -7,7 +7,7 @@ draw     figures                         draw/
 write    page, figures, tables           page.py, formats.py, writing.py
 """
 
-from versionspace.report.entry import build, make, save
+from versionspace.report.api import build, make, save
 from versionspace.report.errors import ReportError
 
 __all__ = ["ReportError", "build", "make", "save"]

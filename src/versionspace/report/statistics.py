@@ -11,7 +11,7 @@ from itertools import combinations
 import numpy as np
 
 from versionspace import rng
-from versionspace.report.errors import needed
+from versionspace.extras import require
 from versionspace.types import ArrayLike, Floats
 
 LEVEL = 0.95
@@ -97,7 +97,11 @@ def t_interval(differences: ArrayLike, level: float = LEVEL) -> Interval | None:
     found = spread(differences)
     if found is None or found.deviation is None:
         return None
-    half = float(needed("scipy.stats").t.ppf((1 + level) / 2, found.count - 1)) * found.deviation / found.count**0.5
+    half = (
+        float(require("scipy.stats", "report").t.ppf((1 + level) / 2, found.count - 1))
+        * found.deviation
+        / found.count**0.5
+    )
     return Interval(found.mean - half, found.mean + half)
 
 
@@ -158,7 +162,7 @@ def bootstrap(differences: ArrayLike, seed: int = 0, level: float = LEVEL) -> In
         return None
     if np.ptp(there) == 0:
         return Interval(float(there[0]), float(there[0]))
-    found = needed("scipy.stats").bootstrap(
+    found = require("scipy.stats", "report").bootstrap(
         (there,), np.mean, n_resamples=RESAMPLES, confidence_level=level, method="BCa", vectorized=True,
         rng=rng.generator(seed, "report", "bootstrap"),
     ).confidence_interval  # fmt: skip

@@ -13,6 +13,7 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
+from versionspace.machine import cores
 from versionspace.space import kernels_numpy
 from versionspace.space.masks import Lists, words
 from versionspace.types import Array, Ints, Words
@@ -37,7 +38,7 @@ def threads() -> int:
     allowed = os.environ.get("OMP_NUM_THREADS", "")
     if allowed.isdigit() and int(allowed) > 0:
         return int(allowed)
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return cores()
 
 
 def in_threads(work: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:

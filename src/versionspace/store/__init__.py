@@ -9,12 +9,10 @@ weights/round-0001/     the members, of the first and last round
 
 from versionspace.store.backup import backup
 from versionspace.store.errors import LockedError, StoreError
-from versionspace.store.events import Event
-from versionspace.store.folder import Folder, campaigns, is_campaign
-from versionspace.store.ledger import Ledger
-from versionspace.store.lock import Lock
+from versionspace.store.layout import Folder, Lock, campaigns, is_campaign
+from versionspace.store.ledger import Event, Ledger
 from versionspace.store.record import Record, Round, read
-from versionspace.store.replay import Ask, State, replay
+from versionspace.store.state import Ask, State, replay
 from versionspace.store.verify import verify
 
 __all__ = [

@@ -10,12 +10,11 @@ from contextlib import suppress
 from pathlib import Path
 
 from versionspace.errors import VersionspaceError
-from versionspace.store.config import read_config
+from versionspace.files import replacing_folder
 from versionspace.store.errors import MALFORMED, StoreError, explained
-from versionspace.store.folder import GRID, SHARED, Folder, campaigns, is_campaign, unfinished
+from versionspace.store.layout import GRID, SHARED, Folder, campaigns, is_campaign, named, read_config, refuse_nameless
 from versionspace.store.ledger import Ledger
-from versionspace.store.named import named
-from versionspace.store.replay import replay
+from versionspace.store.state import replay
 
 _TRIES = 5
 """Rounds that may be committed while their weights are copied, before it is given up."""
@@ -30,24 +29,15 @@ def backup(source: Path | str, target: Path | str) -> list[Path]:
             str(to), expected="a folder that does not exist yet, or an empty one", got="one with something in it",
             fix="A backup never writes over anything: choose another name.",
         )  # fmt: skip
-    new = unfinished(to)
-    with explained(to.parent):
-        to.parent.mkdir(parents=True, exist_ok=True)
-        shutil.rmtree(new, ignore_errors=True)
-        try:
-            for folder in found:
-                _copy(folder, new / folder.path.relative_to(root))
-            if not is_campaign(root):
-                if (root / GRID).exists():
-                    shutil.copy2(root / GRID, new / GRID)
-                if (root / SHARED).exists():
-                    _copy_files(root / SHARED, new / SHARED)
-            if to.exists():
-                to.rmdir()
-            new.rename(to)
-        except BaseException:
-            shutil.rmtree(new, ignore_errors=True)
-            raise
+    refuse_nameless(to)
+    with explained(to.parent), replacing_folder(to) as new:
+        for folder in found:
+            _copy(folder, new / folder.path.relative_to(root))
+        if not is_campaign(root):
+            if (root / GRID).exists():
+                shutil.copy2(root / GRID, new / GRID)
+            if (root / SHARED).exists():
+                _copy_files(root / SHARED, new / SHARED)
     return [to / folder.path.relative_to(root) for folder in found]
 
 

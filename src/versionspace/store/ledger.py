@@ -1,19 +1,68 @@
-"""The ledger: an SQLite table that is only ever appended to, in WAL mode with full sync."""
+"""The ledger: an SQLite table that is only ever appended to, in WAL mode with full sync.
+
+Events: what a ledger holds. A label is never changed; a new answer to the same image is a new event.
+
+kind        body
+begun       settings, seed, classes, sizes of groups and chunks, checksums of the dataset
+split       checksum of split.npz, numbers of images; with known labels a hash of them
+class       a class that was added later
+proposed    part, purpose ("audit", "initial", "cold start", "query"), ids best first, utilities
+answered    id, class (None: skipped), part and rank of the proposal, and how it was shown
+closed      the round is over though answers are missing
+measured    labels, metrics, checksums of the votes and weights
+ended       why
+reopened    total: goes on after its end, or with another budget; rules: "past" where a stop rule no longer counts
+resumed     nothing: only where and when, and for a person's campaign what is not as it was when it began
+"""
 
 import contextlib
+import hashlib
 import json
 import shutil
 import sqlite3
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
+from versionspace.files import replacing
 from versionspace.store.errors import StoreError, explained, unlike
-from versionspace.store.events import Event, chained, encoded
-from versionspace.store.folder import sync
+
+KINDS = ("begun", "split", "class", "proposed", "answered", "closed", "measured", "ended", "reopened", "resumed")
+
+
+@dataclass(frozen=True)
+class Event:
+    """One line of the ledger."""
+
+    kind: str
+    round: int = 0
+    body: Mapping[str, Any] = field(default_factory=dict)
+    """What is the same in every run with this config and these answers."""
+    who: str = ""
+    environment: Mapping[str, Any] = field(default_factory=dict)
+    """What depends on the clock or the machine: seconds, versions, threads."""
+    uid: str | None = None
+    """Made by whoever sends it; the same one twice is one event."""
+    at: float = 0.0
+    """Seconds since 1970; set when committed."""
+    number: int = 0
+    """Set when committed."""
+
+
+def encoded(value: Mapping[str, Any]) -> str:
+    """JSON with sorted keys; numbers that are not finite are refused."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False, ensure_ascii=False)
+
+
+def chained(before: str, event: Event, at: float) -> str:
+    """A hash of this event and of all before it: a line that was changed later is found by `verify`."""
+    parts = [before, event.kind, event.round, encoded(event.body), event.who, encoded(event.environment), event.uid, at]
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
 
 SCHEMA = 1
 _TABLE = """
@@ -207,12 +256,8 @@ def _follows(before: str, event: Event, chain: str) -> bool:
 
 def _create(path: Path) -> None:
     """A new ledger appears with its table, or not at all: one without cannot be read."""
-    new = path.with_name(f".{path.name}.new")
-    new.unlink(missing_ok=True)
-    with contextlib.closing(sqlite3.connect(new, isolation_level=None)) as connection:
+    with replacing(path) as new, contextlib.closing(sqlite3.connect(new, isolation_level=None)) as connection:
         _migrate(connection, path)
-    new.replace(path)
-    sync(path.parent)
 
 
 def _reader(path: Path) -> sqlite3.Connection:

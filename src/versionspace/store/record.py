@@ -8,14 +8,11 @@ from typing import Any
 import numpy as np
 
 from versionspace.config import Config
-from versionspace.store.config import read_config
 from versionspace.store.errors import unlike
-from versionspace.store.events import Event
-from versionspace.store.folder import Folder, read_arrays
-from versionspace.store.ledger import Ledger
-from versionspace.store.names import names_in
-from versionspace.store.replay import ImageId, State, replay
-from versionspace.types import Array
+from versionspace.store.layout import Folder, names_in, read_arrays, read_config
+from versionspace.store.ledger import Event, Ledger
+from versionspace.store.state import State, replay
+from versionspace.types import Array, ImageId
 
 
 @dataclass(frozen=True)

@@ -11,14 +11,13 @@ from pathlib import Path
 
 from versionspace.config import Config
 from versionspace.errors import VersionspaceError
+from versionspace.files import sha256
 from versionspace.space import pairwise_disagreement
-from versionspace.store.config import read_config
 from versionspace.store.errors import MALFORMED
-from versionspace.store.events import Event
-from versionspace.store.folder import Folder, campaigns, read_arrays, sha256
-from versionspace.store.ledger import Ledger
-from versionspace.store.named import named
-from versionspace.store.replay import ImageId, State, replay
+from versionspace.store.layout import Folder, campaigns, named, read_arrays, read_config
+from versionspace.store.ledger import Event, Ledger
+from versionspace.store.state import State, replay
+from versionspace.types import ImageId
 
 _LOOKS = 5
 """Times at most that a campaign in use is looked at."""

@@ -1,5 +1,5 @@
 """Folders of images: ``folder.read(path)``."""
 
-from versionspace.data.folder.reading import read
+from versionspace.data.folder.reader import read
 
 __all__ = ["read"]

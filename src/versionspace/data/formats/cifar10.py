@@ -11,8 +11,9 @@ from pathlib import Path
 
 import numpy as np
 
-from versionspace.data.errors import FormatError, needed
+from versionspace.data.errors import FormatError
 from versionspace.data.formats.whole import AGAIN, Images, Published, joined, read_bytes
+from versionspace.extras import require
 from versionspace.types import Array
 
 BINARY_FILES = (*(f"data_batch_{i}.bin" for i in range(1, 6)), "test_batch.bin")
@@ -56,7 +57,7 @@ def read_sheets(files: Mapping[str, Path], classes: int) -> Published:
 
 
 def _sheet(path: Path) -> Array:
-    image = needed("PIL.Image")
+    image = require("PIL.Image")
     try:
         with image.open(path, formats=("PNG",)) as opened:
             pixels: Array = np.asarray(opened.convert("RGB"))

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
-from versionspace.data.errors import FormatError, needed
+from versionspace.data.errors import FormatError
 from versionspace.data.formats.whole import AGAIN, Images, Published, joined
+from versionspace.extras import require
 
 FILES = ("train_32x32.mat", "test_32x32.mat")
 
@@ -20,7 +21,7 @@ def read(files: Mapping[str, Path], classes: int) -> Published:
 
 
 def _half(path: Path, classes: int) -> Images:
-    io = needed("scipy.io")
+    io = require("scipy.io")
     try:
         content = io.loadmat(path, variable_names=["X", "y"])
     except Exception as error:  # whatever a damaged file makes the parser do

@@ -1,0 +1,114 @@
+"""What a round's version space is like: accuracy, diameters, agreement and bias, on any set of images.
+
+Methods of a grid that turned out to be one: with few members all their images tie, and one lot decides.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from versionspace.extras import require
+from versionspace.space import (
+    agreement_region,
+    gibbs_vote_disagreement,
+    pairwise_disagreement,
+    wrong_agreement,
+)
+from versionspace.store.record import Record
+from versionspace.types import Array
+
+
+def measured(votes_MN: Array, majority_N: Array, truth_N: Array | None) -> dict[str, Any]:
+    """Metrics on one set, in shares. Cost M²·N.
+
+    pwd, gvd (soft vote), gvd_hard, agreement; and with truth: accuracy (mean over members), its deviation over
+    members, the vote's accuracy, wrong agreement, and the distances of Gibbs and of the vote to the projection. Error
+    = wrong agreement + distance, for both.
+
+    >>> measured(np.array([[0, 0, 1], [0, 1, 1]]), np.array([0, 0, 1]), np.array([0, 0, 0]))["wrong_agreement"]
+    0.3333333333333333
+    """
+    out: dict[str, Any] = {
+        "images": int(votes_MN.shape[1]),
+        "pwd": pairwise_disagreement(votes_MN),
+        "gvd": float((votes_MN != majority_N).mean()),
+        "gvd_hard": gibbs_vote_disagreement(votes_MN, vote="hard"),
+        "agreement": float(agreement_region(votes_MN).mean()),
+    }
+    if truth_N is None:
+        return out
+    right = votes_MN == truth_N
+    differ = ~agreement_region(votes_MN)
+    members = right.mean(axis=1)
+    return out | {
+        "accuracy": float(right.mean()),
+        "accuracy_deviation": float(members.std(ddof=1)) if len(members) > 1 else 0.0,
+        "vote_accuracy": float((majority_N == truth_N).mean()),
+        "wrong_agreement": wrong_agreement(votes_MN, truth_N),
+        "gibbs_distance": float((differ & ~right).mean()),
+        "vote_distance": float((differ & (majority_N != truth_N)).mean()),
+    }
+
+
+def kappa(before_N: Array, now_N: Array) -> float:
+    """Cohen's kappa between two rounds' votes: 1 where they say the same, 0 where no more than chance would.
+
+    Bloodgood and Vijay-Shanker 2009 stop when it stays near 1.
+
+    >>> kappa(np.array([0, 0, 1, 1]), np.array([0, 0, 1, 0]))
+    0.5
+    """
+    classes = int(max(before_N.max(), now_N.max())) + 1
+    same = float((before_N == now_N).mean())
+    shares = np.bincount(before_N, minlength=classes) * np.bincount(now_N, minlength=classes) / len(now_N) ** 2
+    chance = float(shares.sum())
+    return 1.0 if chance >= 1.0 else (same - chance) / (1.0 - chance)
+
+
+def audited(
+    majority_by_id: Mapping[Any, int], answers: Mapping[Any, int], round_: int, confidence: float
+) -> dict[str, Any]:
+    """Accuracy of the vote on the audited images, with an interval that holds in all rounds at once.
+
+    The exact binomial interval (Clopper and Pearson 1934) of level 1 − α/(t(t+1)) in round t = 1, 2, …: these
+    misses add up to α however many rounds are looked at, and the votes do not depend on the audit's labels.
+
+    >>> found = audited({1: 0, 2: 1}, {1: 0, 2: 1}, 1, 0.95)
+    >>> found["accuracy"], round(found["low"], 3), found["high"]
+    (1.0, 0.112, 1.0)
+    """
+    beta = require("scipy.stats").beta
+
+    n = len(answers)
+    right = sum(majority_by_id[i] == name for i, name in answers.items())
+    alpha = (1.0 - confidence) / (round_ * (round_ + 1))
+    low = float(beta.ppf(alpha / 2, right, n - right + 1)) if right else 0.0
+    high = float(beta.ppf(1 - alpha / 2, right + 1, n - right)) if right < n else 1.0
+    return {"images": n, "accuracy": right / n if n else None, "low": low, "high": high if n else 1.0}
+
+
+def alike(records: Iterable[Record]) -> dict[tuple[str, ...], list[int]]:
+    """Methods that asked for the same images in every query, all of them by lot; and with which seeds."""
+    same: dict[tuple[int, tuple[frozenset[object], ...]], list[str]] = {}
+    for record in records:
+        queries = [r for r in record.rounds if r.purpose == "query" and r.asked]
+        if queries and all(len(r.asked) > 1 and len(set(r.utilities)) == 1 for r in queries):
+            same.setdefault((record.seed, tuple(frozenset(r.asked) for r in queries)), []).append(record.method)
+    out: dict[tuple[str, ...], list[int]] = {}
+    for (seed, _), methods in same.items():
+        if len(methods) > 1:
+            out.setdefault(tuple(methods), []).append(seed)
+    return out
+
+
+def said(records: Iterable[Record], named: Callable[[str], str] = str) -> list[str]:
+    """A sentence for each such group of methods."""
+    found = list(records)
+    members = {record.method: record.config.ensemble.members for record in found}
+    return [
+        f"{', '.join(map(named, methods[:-1]))} and {named(methods[-1])} asked for the same images in every query "
+        f"(seed {', '.join(map(str, sorted(seeds)))}): all of them tied, and one lot decided. "
+        f"{members[methods[0]]} members are too few to tell these methods apart; take more (ensemble.members)."
+        for methods, seeds in alike(found).items()
+    ]

@@ -1,0 +1,243 @@
+"""``versionspace run`` and ``versionspace resume``: campaigns to their end, and what they found.
+
+``versionspace plan``: time, memory and disk, before they are spent.
+
+``versionspace status``: where campaigns stand, for people and as JSON.
+
+``versionspace verify``, ``backup`` and ``presets``.
+"""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from versionspace.cli.options import FAILED, INTERRUPTED, read_names, read_seeds
+
+if TYPE_CHECKING:
+    from versionspace.campaign.grid import Run
+
+Jobs = Annotated[
+    int, typer.Option(min=0, help="Campaigns at a time, each in its own process; 0: a core each. Changes no result.")
+]
+AcceptDifferent = Annotated[
+    bool,
+    typer.Option("--accept-different", help="Go on though torch, numpy or the processor are others than at the start."),
+]
+
+
+def run(
+    config: Annotated[str, typer.Argument(metavar="PRESET|CONFIG.toml", help="See versionspace presets.")],
+    methods: Annotated[
+        str | None,
+        typer.Option(help="For example gvd,pwd,random; see versionspace methods.", show_default=False),
+    ] = None,
+    seeds: Annotated[str | None, typer.Option(help="Seeds, e.g. 0-3 or 0,2,5.", show_default=False)] = None,
+    jobs: Jobs = 0,
+    changes: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a setting; may be repeated.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="The folder; by default runs/ and the preset's name.")] = None,
+    accept_different: AcceptDifferent = False,
+) -> None:
+    """Run campaigns: every method with every seed. The same command again goes on where it was stopped.
+
+    Example: versionspace run demo --methods gvd,random --seeds 0 --set budget.total=40 --out runs/first
+    """
+    from versionspace.campaign import grid
+
+    made = grid.run(
+        config,
+        methods=None if methods is None else read_names(methods),
+        seeds=None if seeds is None else read_seeds(seeds),
+        out=out,
+        jobs=jobs,
+        changes=changes or (),
+        accept_different=accept_different,
+    )
+    _conclude(made)
+
+
+def resume(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A campaign, or a grid of them.")],
+    jobs: Jobs = 0,
+    accept_different: AcceptDifferent = False,
+    images: Annotated[
+        Path | None, typer.Option(help="Where the folder of images lies now, if it was moved.", show_default=False)
+    ] = None,
+) -> None:
+    """Go on with campaigns that were stopped, killed, or ran out of disk. A finished one is left as it is.
+
+    Example: versionspace resume runs/first
+    """
+    from versionspace.campaign import grid
+
+    _conclude(grid.resume(folder, jobs=jobs, accept_different=accept_different, images=images))
+
+
+def _conclude(made: "Run") -> None:
+    from versionspace.cli.summary import notes, summary, unended
+
+    out, err = Console(highlight=False), Console(stderr=True, highlight=False, soft_wrap=True)
+    records = made.campaigns()
+    if any(record.ended for record in records):
+        out.print(summary(records))
+    if records:
+        for note in filter(None, [unended(records), *notes(records)]):
+            out.print(f"[yellow]note[/] {escape(note)}", soft_wrap=True)
+    for folder, why in made.failed.items():
+        err.print(f"[bold red]failed[/] {escape(str(folder))}: {escape(why)}")
+    if made.stopped:
+        err.print(f"Stopped; nothing is lost. Go on with: versionspace resume {escape(str(made.folder))}")
+        raise typer.Exit(INTERRUPTED)
+    out.print(
+        f"\nResults lie in {escape(str(made.folder))}; versionspace status {escape(str(made.folder))} shows them again."
+    )
+    if made.failed:
+        err.print(f"When mended, go on with: versionspace resume {escape(str(made.folder))}")
+        raise typer.Exit(FAILED)
+
+
+def plan(
+    config: Annotated[str, typer.Argument(metavar="PRESET|CONFIG.toml", help="See versionspace presets.")],
+    methods: Annotated[str | None, typer.Option(help="For example gvd,pwd,random.", show_default=False)] = None,
+    seeds: Annotated[str | None, typer.Option(help="Seeds, e.g. 0-3 or 0,2,5.", show_default=False)] = None,
+    changes: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a setting; may be repeated.")
+    ] = None,
+) -> None:
+    """Measure short fits on this machine, and say what the whole run would take.
+
+    Example: versionspace plan demo
+    """
+    from versionspace.campaign.estimate import free_disk
+    from versionspace.campaign.estimate import plan as measure
+    from versionspace.config import read
+    from versionspace.text import duration
+
+    known = read(config, changes or ())
+    found = measure(
+        known,
+        None if methods is None else read_names(methods),
+        None if seeds is None else read_seeds(seeds),
+    )
+    out = Console(highlight=False)
+    table = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
+    table.add_column(style="bold", no_wrap=True)
+    table.add_column()
+    free = free_disk(Path("runs"))
+    room = "" if free is None else f", {size(free)} are free"
+    table.add_row("campaigns", f"{found.campaigns}, each {found.rounds} rounds of fitting all members")
+    if found.labels < known.budget.total:
+        table.add_row("labels", f"{found.labels}, all that the pool has; the budget would be {known.budget.total}")
+    table.add_row(
+        "time",
+        f"{duration(found.seconds)} if members stop after {found.likely_epochs:.0f} epochs, as they did elsewhere; "
+        f"{duration(found.most_seconds)} if all need {found.most_epochs}",
+    )
+    for method, seconds in found.by_method.items():
+        table.add_row(f"  {method}", f"{duration(seconds)} for one campaign")
+    table.add_row("memory", f"{size(found.memory)} for each campaign at a time")
+    table.add_row("disk", f"{size(found.disk)}{room}")
+    out.print(table)
+    out.print(f"[dim]Measured here in {duration(found.measured)}, on all cores; other work on the machine counts.[/]")
+
+
+def size(number: float) -> str:
+    """Bytes as people read them.
+
+    >>> size(2_500_000)
+    '2.5 MB'
+    """
+    for unit in ("B", "kB", "MB", "GB"):
+        if number < 1000:
+            return f"{number:.0f} {unit}" if unit == "B" else f"{number:.1f} {unit}"
+        number /= 1000
+    return f"{number:.1f} TB"
+
+
+def status(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A campaign, or a grid of them.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Every round: ids asked, labels, metrics.")] = False,
+) -> None:
+    """Show labels, accuracy, diameter, wrong agreement and the time left.
+
+    Example: versionspace status runs/demo
+    """
+    from versionspace.cli.summary import as_data, notes, order, row
+    from versionspace.store.layout import campaigns
+    from versionspace.store.record import read
+
+    found = campaigns(folder)
+    records = [read(f) for f in found if f.ledger.exists()]
+    if as_json:
+        typer.echo(json.dumps({"campaigns": [as_data(record) for record in records]}, indent=1, ensure_ascii=False))
+        return
+    console = Console(highlight=False)
+    table = Table(box=None, padding=(0, 1, 0, 0), header_style="bold")
+    table.add_column("method", style="cyan", no_wrap=True)
+    for name in ("seed", "round", "labels", "accuracy", "vote", "diameter", "wrong agreement", "fit"):
+        table.add_column(name, justify="right", min_width=max(len(name.split()[-1]), 6 if name == "fit" else 0))
+    table.add_column("", no_wrap=True)
+    for record in sorted(records, key=order):
+        table.add_row(*row(record))
+    console.print(table)
+    for note in notes(records):
+        console.print(f"[yellow]note[/] {escape(note)}", soft_wrap=True)
+    for path in (f.path for f in found if f.lost()):
+        console.print(f"[red]lost[/] the ledger of {escape(str(path))}: put it back from a backup", soft_wrap=True)
+    if waiting := sum(not f.ledger.exists() and not f.lost() for f in found):
+        console.print(f"[dim]{waiting} more {'has' if waiting == 1 else 'have'} not begun.[/]")
+
+
+Dir = Annotated[Path, typer.Argument(metavar="DIR", help="A campaign, or a grid of them.")]
+
+
+def verify(folder: Dir) -> None:
+    """Replay the ledger and check every file: say whether the folder is whole. Changes nothing.
+
+    Example: versionspace verify runs/demo
+    """
+    from versionspace.store.verify import verify as check
+
+    found = check(folder)
+    out = Console(highlight=False, soft_wrap=True)
+    bad = {path: problems for path, problems in found.items() if problems}
+    for path, problems in bad.items():
+        for problem in problems:
+            out.print(f"[red]{escape(str(path))}[/]: {escape(problem)}")
+    if bad:
+        out.print(f"{len(bad)} of {len(found)} campaigns are not whole. Go back to a backup of these.")
+        raise typer.Exit(FAILED)
+    out.print(f"whole: {len(found)} campaign{'s' if len(found) > 1 else ''}")
+
+
+def backup(folder: Dir, to: Annotated[Path, typer.Argument(metavar="TO", help="A new folder.")]) -> None:
+    """Copy a campaign, or a grid, safely while it is in use.
+
+    Example: versionspace backup runs/demo backups/demo
+    """
+    from versionspace.store.backup import backup as copy
+
+    copied = copy(folder, to)
+    typer.echo(f"{len(copied)} campaign{'s' if len(copied) > 1 else ''} copied to {to}")
+
+
+def presets(
+    name: Annotated[str | None, typer.Argument(help="Show this one.", show_default=False)] = None,
+) -> None:
+    """List the configs that come with versionspace, or print one to start your own from.
+
+    Example: versionspace presets small/mnist > mine.toml
+    """
+    from versionspace.config import PRESETS, preset_text
+
+    if name is None:
+        for preset in PRESETS:
+            typer.echo(f"{preset:22}{preset_text(preset).splitlines()[0].lstrip('# ')}")
+    else:
+        typer.echo(preset_text(name), nl=False)

@@ -1,0 +1,149 @@
+"""``versionspace export``: labels and classifier, out of a campaign.
+
+``versionspace predict``: a classifier that was exported, on new images.
+"""
+
+import csv
+import io
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+
+from versionspace.cli.options import FAILED
+from versionspace.errors import InputError
+
+if TYPE_CHECKING:
+    from versionspace.campaign.export import Labelled
+    from versionspace.store.record import Record
+
+_STUDIO = "label-studio"
+
+
+def export(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A campaign.")],
+    labels: Annotated[
+        str | None,
+        typer.Option(
+            help="csv, jsonl, label-studio (JSON), or imagefolder: a folder for each class.", show_default=False
+        ),
+    ] = None,
+    model: Annotated[
+        str | None, typer.Option(help="safetensors: a folder; onnx: a file (needs the extra onnx).", show_default=False)
+    ] = None,
+    member: Annotated[
+        int | None, typer.Option(help="One member instead of all; by default they vote.", show_default=False)
+    ] = None,
+    prefix: Annotated[
+        str, typer.Option(help="What Label Studio has before a file's path, e.g. /data/local-files/?d=photos/")
+    ] = "",
+    out: Annotated[
+        Path | None, typer.Option(help="Where to; by default beside you, named after what it is.", show_default=False)
+    ] = None,
+) -> None:
+    """Write the labels of a campaign, or its classifier.
+
+    Example: versionspace export runs/demo/gvd/0 --labels csv --out labels.csv
+    """
+    from versionspace.campaign.export import LABELS, export_labels, export_model, labels_of, note, note_of_model
+    from versionspace.store.layout import campaigns
+    from versionspace.store.record import read
+
+    if (labels is None) == (model is None):
+        raise InputError(
+            "export", expected="--labels or --model, one of them", got="both" if labels else "neither",
+            fix="For example --labels csv.",
+        )  # fmt: skip
+    if labels not in (None, _STUDIO, *LABELS):
+        raise InputError(
+            "--labels", expected=f"one of {', '.join((*LABELS, _STUDIO))}", got=repr(labels), fix="csv is the simplest."
+        )
+    found = campaigns(folder)
+    if len(found) > 1:
+        raise InputError(
+            str(folder), expected="one campaign", got=f"a grid of {len(found)}",
+            fix=f"Pass one of them, such as {found[0].path}.",
+        )  # fmt: skip
+    record = read(found[0])
+    if labels is not None:
+        given = labels_of(record)
+        if labels == _STUDIO:
+            to = _to_label_studio(record, given, prefix, out or Path("labels.json"))
+        else:
+            named = {"csv": "labels.csv", "jsonl": "labels.jsonl"}.get(labels, "labels")
+            to = export_labels(record, labels, out or Path(named), given)
+        typer.echo(f"labels written to {to}")
+        if told := note(given):
+            _note(told)
+        return
+    to = out or Path("model.onnx" if model == "onnx" else "model")
+    told, difference = note_of_model(record), export_model(record, str(model), to, member)
+    checked = "" if difference is None else f"; its probabilities are within {difference:.1g} of torch's"
+    typer.echo(f"model written to {to}{checked}")
+    if told:
+        _note(told)
+
+
+def _note(sentence: str) -> None:
+    Console(stderr=True, highlight=False, soft_wrap=True).print(f"[yellow]note[/] {escape(sentence)}")
+
+
+def _to_label_studio(record: "Record", given: "list[Labelled]", prefix: str, to: Path) -> Path:
+    from versionspace.campaign.export import on_folder
+    from versionspace.label.label_studio import tasks
+    from versionspace.store.layout import write
+    from versionspace.text import printable
+
+    if not on_folder(record):
+        raise InputError(
+            str(record.folder.path), expected="a campaign on a folder of images",
+            got=f"one on {record.config.data.name}", fix="Label Studio's tasks name files; use --labels jsonl.",
+        )  # fmt: skip
+    files = {one.id: printable(one.file) for one in given if one.file}
+    made, gone = tasks(record, files, prefix), {one.id for one in given if one.missing}
+    for task in made:
+        task["meta"] |= {"missing": True} if task["meta"]["id"] in gone else {}
+    write(to, json.dumps(made, indent=1, ensure_ascii=False).encode())
+    return to
+
+
+def predict(
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A folder that export --model safetensors wrote.")],
+    images: Annotated[list[Path], typer.Argument(metavar="IMAGES", help="Image files, or folders of them.")],
+    out: Annotated[Path | None, typer.Option(help="A CSV file; by default it is printed.", show_default=False)] = None,
+) -> None:
+    """Classify new images: file, class, its probability, and the share of members that agree.
+
+    Example: versionspace predict model photos/
+    """
+    from versionspace.campaign.export import safe_cell
+    from versionspace.campaign.inference import images_in, read_model
+    from versionspace.store.layout import refuse_folder, write
+    from versionspace.text import printable
+
+    if out is not None:
+        refuse_folder(out)
+    files = images_in(images)
+    text = io.StringIO()
+    table = csv.writer(text, lineterminator="\n")
+    table.writerow(["file", "class", "probability", "agreement"])
+    bad = 0
+    for found in read_model(model).predict(files):
+        if found.problem:
+            bad += 1
+            typer.echo(printable(f"{found.file}: {found.problem}"), err=True)
+        else:
+            shares = (f"{found.probability:.4f}", f"{found.agreement:.4f}")
+            table.writerow([safe_cell(printable(found.file)), safe_cell(found.name), *shares])
+    if out is None:
+        sys.stdout.write(text.getvalue())
+    else:
+        write(out, text.getvalue().encode())
+        typer.echo(f"{len(files) - bad} images classified: {out}")
+    if bad:
+        typer.echo(f"{bad} of {len(files)} files could not be read.", err=True)
+        raise typer.Exit(FAILED)

@@ -1,0 +1,165 @@
+"""Campaigns in few words: a line each, a line a method, or all of it as data."""
+
+import time
+from collections.abc import Sequence
+from statistics import mean, stdev
+from typing import Any
+
+from rich.table import Table
+
+from versionspace.campaign.metrics import said as same_images
+from versionspace.campaign.progress import accuracy_of
+from versionspace.query.methods import METHODS
+from versionspace.store.record import Record, Round
+from versionspace.text import duration, percent
+
+_FITTED = 0.99
+"""Below this mean fit members are no samples of the version space."""
+_RECENT = 5
+"""Rounds whose seconds tell what the next will take."""
+_NAMED = 6
+"""Campaigns in a sentence; a grid may have hundreds."""
+
+
+def summary(records: Sequence[Record]) -> Table:
+    """A line a method: the mean over seeds at the end of each, with the deviation where there are several.
+
+    Campaigns that have not ended are left out, see `unended`: where they stand is no end, and each stands elsewhere.
+    """
+    table = Table(
+        title="at the end, in percent: mean ± deviation over seeds", title_justify="left", title_style="dim", box=None,
+        padding=(0, 2, 0, 0), header_style="bold",
+    )  # fmt: skip
+    table.add_column("method", style="cyan", min_width=9)
+    for name in ("seeds", "labels", "accuracy", "vote", "diameter", "wrong agreement"):
+        table.add_column(name, justify="right", min_width=max(len(word) for word in name.split()))
+    by_method: dict[str, list[Record]] = {}
+    for record in sorted(records, key=order):
+        if record.ended and record.measured():
+            by_method.setdefault(record.method, []).append(record)
+    for method, found in by_method.items():
+        last = [r.measured()[-1] for r in found]
+        labels = sorted({r.labels for r in last})
+        shown = str(labels[0]) if len(labels) == 1 else f"{labels[0]}–{labels[-1]}"
+        values = [
+            spread([_of(r, key) for r in last]) for key in ("accuracy", "vote_accuracy", "pwd", "wrong_agreement")
+        ]
+        table.add_row(method, str(len(found)), shown, *values)
+    return table
+
+
+def unended(records: Sequence[Record]) -> str:
+    """Which campaigns the summary leaves out; empty where all have ended."""
+    names = [f"{r.method}/{r.seed} ({r.spent} labels)" for r in sorted(records, key=order) if not r.ended]
+    if len(names) > _NAMED:
+        names[_NAMED:] = [f"{len(names) - _NAMED} others"]
+    if not names:
+        return ""
+    whole = ", ".join(names[:-1]) + " and " + names[-1] if len(names) > 1 else names[0]
+    return f"{whole} {'have' if len(names) > 1 else 'has'} not ended: not among the means."
+
+
+def notes(records: Sequence[Record]) -> list[str]:
+    """What a person should know of these campaigns beyond their numbers."""
+    out = []
+    for record in sorted(records, key=order):
+        if record.ended not in ("", "budget"):
+            out.append(f"{record.method}/{record.seed} stopped early: {record.ended}.")
+    loose = [
+        r for r in sorted(records, key=order) if r.measured() and (r.measured()[-1].metrics or {})["fit"] < _FITTED
+    ]
+    if loose:
+        worst = min((r.measured()[-1].metrics or {})["fit"] for r in loose)
+        out.append(
+            f"in {len(loose)} of {len(records)} campaigns members give back only {worst:.1%} or so of their labels: no "
+            "version space is being sampled. Train longer, or with a larger network."
+        )
+    return out + same_images(sorted(records, key=order))
+
+
+def spread(values: Sequence[float | None]) -> str:
+    """Mean and deviation in percent."""
+    known = [100 * v for v in values if v is not None]
+    if not known:
+        return "–"
+    return f"{mean(known):.1f}" + (f" ± {stdev(known):.1f}" if len(known) > 1 else "")
+
+
+def as_data(record: Record) -> dict[str, Any]:
+    """A campaign for programs. What depends on clock, host, folder or number of resumes is under "environment"."""
+    config = record.config.model_dump(mode="json", exclude={"machine", "grid"})
+    state = record.state
+    return {
+        "method": record.method,
+        "seed": record.seed,
+        "classes": list(record.classes),
+        "config": config,
+        "ended": record.ended,
+        "labels": record.spent,
+        "audit": [[i, name] for i, name in record.audit.items()],
+        "rounds": [_round(r) for r in record.rounds],
+        "environment": {
+            "folder": str(record.folder.path),
+            "began": dict(state.environment),
+            "seconds": [dict(r.seconds) for r in record.rounds],
+            "seconds_left": seconds_left(record),
+            "read_at": time.time(),
+        },
+    }
+
+
+def _round(found: Round) -> dict[str, Any]:
+    return {
+        "round": found.number,
+        "purpose": found.purpose,
+        "asked": list(found.asked),
+        "utilities": list(found.utilities),
+        "labels": [[i, name] for i, name in found.answers.items()],
+        "metrics": found.metrics,
+    }
+
+
+def seconds_left(record: Record) -> float | None:
+    """Rounds that are left, each as long as the last few were; None where there are none to go by."""
+    if record.ended:
+        return 0.0
+    recent = [sum(r.seconds.values()) for r in record.measured()[-_RECENT:]]
+    if not recent:
+        return None
+    labels = record.budget - record.spent
+    return mean(recent) * (-(-labels // record.config.query.size) + 1)
+
+
+def row(record: Record) -> list[str]:
+    """A campaign's line."""
+    rounds = record.measured()
+    last = rounds[-1] if rounds else None
+    left = seconds_left(record)
+    state = "done" if record.ended else "running" if left is None else f"{duration(left, rough=True)} left"
+    accuracy, diameter = accuracy_of(record)
+    return [
+        record.method,
+        str(record.seed),
+        str(last.number) if last else "–",
+        f"{record.spent}/{record.budget}",
+        percent(accuracy),
+        percent(_of(last, "vote_accuracy")),
+        percent(diameter),
+        percent(_of(last, "wrong_agreement")),
+        percent((last.metrics or {})["fit"] if last else None),
+        state,
+    ]
+
+
+def _of(found: Round | None, key: str) -> float | None:
+    """A metric on test, or else on validation, or else on the reference."""
+    sets = (found.metrics or {}).get("sets", {}) if found else {}
+    for name in ("test", "validation", "reference"):
+        if sets.get(name, {}).get(key) is not None:
+            return float(sets[name][key])
+    return None
+
+
+def order(record: Record) -> tuple[int, int]:
+    """As the table of methods has them, then by seed."""
+    return METHODS.index(record.method), record.seed

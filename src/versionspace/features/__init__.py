@@ -1,0 +1,1 @@
+"""Features of images from frozen pretrained networks, computed once and kept."""

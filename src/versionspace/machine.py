@@ -1,0 +1,26 @@
+"""This computer: how many cores the process may use, and which processor it has. Imports no training framework."""
+
+import os
+import platform
+from functools import cache
+from pathlib import Path
+
+
+def cores() -> int:
+    """Return the number of cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def processor() -> str:
+    """Return the name that this computer's processor gives itself."""
+    return cpuinfo().get("model name") or platform.processor() or platform.machine()
+
+
+@cache
+def cpuinfo() -> dict[str, str]:
+    """Return what Linux reports about the first core; an empty dict elsewhere."""
+    try:
+        first = Path("/proc/cpuinfo").read_text(encoding="utf-8").strip().split("\n\n")[0]
+    except OSError:
+        return {}
+    return {key.strip(): value.strip() for key, _, value in (line.partition(":") for line in first.splitlines())}

@@ -1,0 +1,34 @@
+"""A grid's progress: names and errors are shown as they are, whatever brackets are in them."""
+
+import io
+
+import pytest
+from rich.console import Console
+
+from campaign.tiny import config
+from versionspace.campaign import progress as showing
+from versionspace.campaign.grid import News
+from versionspace.campaign.setup import place
+
+BRACKETS = ["photos [old]", "versionspace[report]", "[bold]"]
+
+
+@pytest.mark.parametrize("name", BRACKETS)
+def test_brackets_are_no_markup(name, tmp_path, monkeypatch):
+    folder = tmp_path / name / "0"
+    place(folder, config())
+    told = io.StringIO()
+    monkeypatch.setattr(showing, "Console", lambda **_: Console(file=told, width=200, highlight=False))
+    with showing.display([folder], None) as tell:
+        tell(News(folder, "failed", text=f"{name} in [/photos]: expected images"))
+        tell(News(folder, "done"))
+    failed, done = told.getvalue().splitlines()
+    assert failed == f"{name}/0 failed: {name} in [/photos]: expected images"
+    assert done.startswith(f"{name}/0: ")
+
+
+@pytest.mark.parametrize("name", BRACKETS)
+def test_brackets_are_no_markup_on_a_terminal(name, tmp_path):
+    told = io.StringIO()
+    Console(file=told, width=200).print(showing.Board([showing.Line(tmp_path / name / "0")]))
+    assert name in told.getvalue()
