@@ -13,7 +13,7 @@ import pytest
 from PIL import Image, ImageOps
 from PIL.PngImagePlugin import PngInfo
 
-from versionspace.data import folder
+from versionspace.data import read_folder
 from versionspace.data.dataset import Skipped
 from versionspace.errors import InputError
 
@@ -61,7 +61,7 @@ class TestLayouts:
     def test_a_folder_a_class(self, tmp_path):
         for name in ("dog/1.png", "cat/1.png", "cat/deep/er/2.png"):
             save(tmp_path / name)
-        found = folder.read(tmp_path)
+        found = read_folder(tmp_path)
         assert found.classes == ("cat", "dog")
         assert found.train.files == ("cat/1.png", "cat/deep/er/2.png", "dog/1.png")
         assert found.train.labels.tolist() == [0, 0, 1]
@@ -74,7 +74,7 @@ class TestLayouts:
     def test_train_val_and_test(self, tmp_path, val):
         for name in ("train/b/1.png", "train/a/2.png", f"{val}/a/3.png", "test/b/4.png", "test/b/5.png"):
             save(tmp_path / name)
-        found = folder.read(tmp_path)
+        found = read_folder(tmp_path)
         assert [len(part) for part in (found.train, found.validation, found.test)] == [2, 1, 2]
         assert found.train.files == ("train/a/2.png", "train/b/1.png")
         assert found.test.labels.tolist() == [1, 1]
@@ -82,14 +82,14 @@ class TestLayouts:
     def test_images_beside_the_parts_are_listed(self, tmp_path):
         for name in ("train/a/1.png", "test/a/2.png", "loose.png"):
             save(tmp_path / name)
-        assert folder.read(tmp_path).report.skipped == (
+        assert read_folder(tmp_path).report.skipped == (
             Skipped("loose.png", "lies beside train, val and test, in none of them"),
         )
 
     def test_a_class_called_train_is_a_class(self, tmp_path):
         for name in ("train/1.png", "tram/2.png"):
             save(tmp_path / name)
-        assert folder.read(tmp_path).classes == ("train", "tram")
+        assert read_folder(tmp_path).classes == ("train", "tram")
 
     @pytest.mark.parametrize(
         "names",
@@ -99,42 +99,42 @@ class TestLayouts:
         for name in names:
             save(tmp_path / name)
         with pytest.raises(InputError, match="expected folders that are classes; or train"):
-            folder.read(tmp_path)
+            read_folder(tmp_path)
 
     def test_no_labels_at_all(self, tmp_path):
         save(tmp_path / "1.png")
         save(tmp_path / "2.png")
-        found = folder.read(tmp_path)
+        found = read_folder(tmp_path)
         assert found.train.labels is None
         assert found.classes == ()
 
     def test_some_labels(self, tmp_path):
         save(tmp_path / "cat" / "1.png")
         save(tmp_path / "2.png")
-        assert folder.read(tmp_path).train.labels.tolist() == [-1, 0]
+        assert read_folder(tmp_path).train.labels.tolist() == [-1, 0]
 
     def test_one_image(self, tmp_path):
         save(tmp_path / "cat" / "1.png")
-        assert len(folder.read(tmp_path).train) == 1
+        assert len(read_folder(tmp_path).train) == 1
 
     def test_numbers_are_sorted_as_numbers(self, tmp_path):
         for name in ("10", "9", "1", "01"):
             save(tmp_path / name / "x.png")
-        assert folder.read(tmp_path).classes == ("01", "1", "9", "10")
+        assert read_folder(tmp_path).classes == ("01", "1", "9", "10")
 
     def test_the_folder_one_is_in_has_a_name_too(self, tmp_path, monkeypatch):
         save(tmp_path / "photos" / "1.png")
         monkeypatch.chdir(tmp_path / "photos")
-        assert folder.read(".").name == "photos"
+        assert read_folder(".").name == "photos"
 
     def test_classes_in_an_order_of_ones_own(self, tmp_path):
         save(tmp_path / "cat" / "1.png")
         save(tmp_path / "dog" / "2.png")
-        found = folder.read(tmp_path, classes=["dog", "cat", "bird"])
+        found = read_folder(tmp_path, classes=["dog", "cat", "bird"])
         assert found.classes == ("dog", "cat", "bird")
         assert found.train.labels.tolist() == [1, 0]
         with pytest.raises(InputError, match="classes: .* the folder also has dog"):
-            folder.read(tmp_path, classes=["cat"])
+            read_folder(tmp_path, classes=["cat"])
 
     @pytest.mark.parametrize("names", [(), ("notes.txt", ".hidden.png", ".git/x.png")])
     def test_an_empty_folder(self, tmp_path, names):
@@ -142,16 +142,16 @@ class TestLayouts:
             (tmp_path / name).parent.mkdir(exist_ok=True)
             (tmp_path / name).write_bytes(b"x")
         with pytest.raises(InputError, match="expected at least one .jpg"):
-            folder.read(tmp_path)
+            read_folder(tmp_path)
 
     def test_no_folder(self, tmp_path):
         with pytest.raises(InputError, match="path: expected a folder of images"):
-            folder.read(tmp_path / "nowhere")
+            read_folder(tmp_path / "nowhere")
 
     def test_names_in_any_script(self, tmp_path):
         name = unicodedata.normalize("NFC", "Ёж и кот/猫 é.png")
         save(tmp_path / name)
-        found = folder.read(tmp_path)
+        found = read_folder(tmp_path)
         assert found.classes == ("Ёж и кот",)
         assert found.train.files == (name,)
 
@@ -159,19 +159,19 @@ class TestLayouts:
     def test_names_that_are_not_text(self, tmp_path):
         place = tmp_path / os.fsdecode(b"photos\xff")
         save(place / "cat" / "1.png").rename(place / "cat" / os.fsdecode(b"\xff.png"))
-        found = folder.read(place)
+        found = read_folder(place)
         assert [os.fsencode(file) for file in found.train.files] == [b"cat/\xff.png"]
-        assert folder.read(place).report.decoded == 0
+        assert read_folder(place).report.decoded == 0
 
     @pytest.mark.parametrize("options", [{"size": 0}, {"size": (8, 8, 8)}, {"channels": 4}, {"fit": "squash"}])
     def test_a_frame_that_makes_no_sense(self, tmp_path, options):
         with pytest.raises(InputError, match=next(iter(options))):
-            folder.read(tmp_path, **options)
+            read_folder(tmp_path, **options)
 
 
 class TestPixels:
     def one(self, tmp_path, **options):
-        (image,) = folder.read(tmp_path, **options).train.images
+        (image,) = read_folder(tmp_path, **options).train.images
         return image
 
     @pytest.mark.parametrize("name", ["a.jpg", "a.JPEG", "a.png", "a.webp", "a.tif", "a.tiff", "a.bmp"])
@@ -293,7 +293,7 @@ class TestBadFiles:
         picture().save(buffer, "PNG")
         (tmp_path / "cat" / "flipped.png").write_bytes(buffer.getvalue()[:60] + b"\xff" * 30 + buffer.getvalue()[90:])
         save(tmp_path / "cat" / "float.tiff", Image.fromarray(np.ones((4, 4), np.float32)))
-        found = folder.read(tmp_path)
+        found = read_folder(tmp_path)
         assert found.train.files == ("cat/good.jpg",)
         why = {entry.file: entry.why for entry in found.report.skipped}
         assert why.keys() == {
@@ -315,26 +315,26 @@ class TestBadFiles:
         Image.new("L", (4, 4)).save(tmp_path / "x.gif")
         (tmp_path / "x.gif").rename(tmp_path / "gif.png")
         (tmp_path / "script.png").write_bytes(b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 10 10\n")
-        assert len(folder.read(tmp_path).report.skipped) == 2
+        assert len(read_folder(tmp_path).report.skipped) == 2
 
     def test_huge_files_are_not_read(self, tmp_path, monkeypatch):
         save(tmp_path / "good.png", Image.new("L", (4, 4)))
         save(tmp_path / "big.bmp", picture(0, (100, 100)))
         monkeypatch.setattr("versionspace.data.folder.reader.MAX_BYTES", 10_000)
-        (skipped,) = folder.read(tmp_path).report.skipped
+        (skipped,) = read_folder(tmp_path).report.skipped
         assert "30,054 bytes, more than 10,000 are not read" in skipped.why
 
     def test_nothing_that_can_be_read(self, tmp_path):
         (tmp_path / "empty.png").write_bytes(b"")
         with pytest.raises(InputError, match="got 1 that cannot .empty.png: the file is empty"):
-            folder.read(tmp_path)
+            read_folder(tmp_path)
 
 
 class TestIdentity:
     def test_duplicates_are_one_image(self, tmp_path):
         a = save(tmp_path / "cat" / "a.png")
         (tmp_path / "cat" / "b.png").write_bytes(a.read_bytes())
-        found = folder.read(tmp_path)
+        found = read_folder(tmp_path)
         assert len(found.train) == 1
         (duplicate,) = found.report.duplicates
         assert duplicate.files == ("cat/a.png", "cat/b.png")
@@ -346,7 +346,7 @@ class TestIdentity:
         a = save(tmp_path / "cat" / "a.png")
         save(tmp_path / "dog" / "other.png")
         (tmp_path / "dog" / "b.png").write_bytes(a.read_bytes())
-        found = folder.read(tmp_path)
+        found = read_folder(tmp_path)
         (conflict,) = found.report.conflicts
         assert conflict.classes == ("cat", "dog")
         assert found.train.labels.tolist() == [-1, 1]
@@ -355,7 +355,7 @@ class TestIdentity:
     def test_a_copy_without_a_label_has_that_of_the_other(self, tmp_path):
         a = save(tmp_path / "cat" / "a.png")
         (tmp_path / "0.png").write_bytes(a.read_bytes())
-        found = folder.read(tmp_path)
+        found = read_folder(tmp_path)
         assert found.train.labels.tolist() == [0]
 
     def test_what_is_tested_on_is_not_trained_on(self, tmp_path):
@@ -363,7 +363,7 @@ class TestIdentity:
         save(tmp_path / "train" / "cat" / "b.png")
         (tmp_path / "test" / "cat").mkdir(parents=True)
         (tmp_path / "test" / "cat" / "z.png").write_bytes(a.read_bytes())
-        found = folder.read(tmp_path)
+        found = read_folder(tmp_path)
         assert found.train.files == ("train/cat/b.png",)
         assert found.test.files == ("test/cat/z.png",)
         assert found.report.duplicates[0].files == ("test/cat/z.png", "train/cat/a.png")
@@ -373,13 +373,13 @@ class TestIdentity:
         (tmp_path / "test" / "cat").mkdir(parents=True)
         (tmp_path / "test" / "cat" / "z.png").write_bytes(a.read_bytes())
         with pytest.raises(InputError, match="images in train that are not in val or test too"):
-            folder.read(tmp_path)
+            read_folder(tmp_path)
 
     def test_ids_outlive_renaming(self, tmp_path):
         a = save(tmp_path / "cat" / "a.png")
-        before = folder.read(tmp_path).train.ids[0]
+        before = read_folder(tmp_path).train.ids[0]
         a.rename(tmp_path / "cat" / "z.png")
-        after = folder.read(tmp_path)
+        after = read_folder(tmp_path)
         assert after.train.ids.tolist() == [before]
         assert after.report.decoded == 0
 
@@ -392,11 +392,11 @@ def test_images_in_other_formats_are_named(tmp_path, name):
     (tmp_path / name).write_bytes(b"something")
     (tmp_path / "notes.txt").write_text("no image, and nothing to say")
     ending = name[name.rfind(".") :].lower()
-    (skipped,) = folder.read(tmp_path, size=8).report.skipped
+    (skipped,) = read_folder(tmp_path, size=8).report.skipped
     assert skipped == Skipped(name, f"{ending} files are not read: convert it to JPEG or PNG")
     (tmp_path / "a.png").unlink()
     with pytest.raises(InputError, match=f"{ending} files are not read"):
-        folder.read(tmp_path, size=8)
+        read_folder(tmp_path, size=8)
 
 
 @pytest.mark.parametrize(
@@ -414,9 +414,9 @@ def test_images_in_other_formats_are_named(tmp_path, name):
 def test_options_that_make_no_sense(tmp_path, options, told):
     save(tmp_path / "a.png")
     with pytest.raises(InputError, match=told):
-        folder.read(tmp_path, **options)
+        read_folder(tmp_path, **options)
 
 
 def test_numbers_of_numpy_do_as_sizes(tmp_path):
     save(tmp_path / "a.png")
-    assert folder.read(tmp_path, size=np.int64(8), channels=np.int64(1)).train.images.shape == (1, 8, 8, 1)
+    assert read_folder(tmp_path, size=np.int64(8), channels=np.int64(1)).train.images.shape == (1, 8, 8, 1)

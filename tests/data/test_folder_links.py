@@ -5,7 +5,7 @@ import os
 import pytest
 from test_folder import save
 
-from versionspace.data import folder
+from versionspace.data import read_folder
 from versionspace.data.dataset import Skipped
 from versionspace.errors import InputError
 
@@ -15,7 +15,7 @@ def test_a_class_folder_may_be_a_link(tmp_path):
     save(tmp_path / "elsewhere" / "deep" / "b.png")
     save(tmp_path / "photos" / "dog" / "1.png")
     (tmp_path / "photos" / "cat").symlink_to(tmp_path / "elsewhere", target_is_directory=True)
-    found = folder.read(tmp_path / "photos")
+    found = read_folder(tmp_path / "photos")
     assert found.classes == ("cat", "dog")
     assert found.train.files == ("cat/a.png", "cat/deep/b.png", "dog/1.png")
     assert found.train.labels.tolist() == [0, 0, 1]
@@ -26,14 +26,14 @@ def test_a_part_may_be_a_link(tmp_path):
     save(tmp_path / "elsewhere" / "cat" / "a.png")
     save(tmp_path / "photos" / "train" / "cat" / "1.png")
     (tmp_path / "photos" / "test").symlink_to(tmp_path / "elsewhere", target_is_directory=True)
-    assert folder.read(tmp_path / "photos").test.files == ("test/cat/a.png",)
+    assert read_folder(tmp_path / "photos").test.files == ("test/cat/a.png",)
 
 
 @pytest.mark.parametrize("to", ["..", "../cat", "../../photos", "../.."])
 def test_a_link_that_leads_in_a_circle_is_listed(tmp_path, to):
     save(tmp_path / "photos" / "cat" / "1.png")
     (tmp_path / "photos" / "cat" / "round").symlink_to(to, target_is_directory=True)
-    found = folder.read(tmp_path / "photos")
+    found = read_folder(tmp_path / "photos")
     assert found.train.files == ("cat/1.png",)
     name = "cat/round/photos" if to == "../.." else "cat/round"
     assert found.report.skipped == (Skipped(name, "leads back to a folder that it lies in"),)
@@ -45,7 +45,7 @@ def test_a_link_that_leads_nowhere_is_listed(tmp_path, to):
     (tmp_path / "bird").symlink_to(to)
     save(tmp_path / ".hidden" / "2.png")
     (tmp_path / ".bird").symlink_to("nowhere")
-    found = folder.read(tmp_path)
+    found = read_folder(tmp_path)
     assert found.train.files == ("cat/1.png",)
     assert found.report.skipped == (Skipped("bird", "a link that leads nowhere"),)
 
@@ -53,13 +53,13 @@ def test_a_link_that_leads_nowhere_is_listed(tmp_path, to):
 def test_where_there_is_nothing_else_it_is_named(tmp_path):
     (tmp_path / "cat").symlink_to("nowhere")
     with pytest.raises(InputError, match="got a folder without any; cat: a link that leads nowhere"):
-        folder.read(tmp_path)
+        read_folder(tmp_path)
 
 
 def test_in_a_part_it_is_named_with_the_part(tmp_path):
     save(tmp_path / "train" / "cat" / "1.png")
     (tmp_path / "train" / "dog").symlink_to("nowhere")
-    assert folder.read(tmp_path).report.skipped == (Skipped("train/dog", "a link that leads nowhere"),)
+    assert read_folder(tmp_path).report.skipped == (Skipped("train/dog", "a link that leads nowhere"),)
 
 
 def test_two_links_to_one_folder_are_two_classes_in_conflict(tmp_path):
@@ -67,7 +67,7 @@ def test_two_links_to_one_folder_are_two_classes_in_conflict(tmp_path):
     for name in ("cat", "dog"):
         (tmp_path / "photos").mkdir(exist_ok=True)
         (tmp_path / "photos" / name).symlink_to(tmp_path / "elsewhere", target_is_directory=True)
-    assert folder.read(tmp_path / "photos").report.conflicts[0].classes == ("cat", "dog")
+    assert read_folder(tmp_path / "photos").report.conflicts[0].classes == ("cat", "dog")
 
 
 def test_a_folder_that_may_not_be_opened_is_listed(tmp_path, monkeypatch):
@@ -81,4 +81,4 @@ def test_a_folder_that_may_not_be_opened_is_listed(tmp_path, monkeypatch):
         return real(path)
 
     monkeypatch.setattr(os, "scandir", refused)
-    assert folder.read(tmp_path).report.skipped == (Skipped("dog", "cannot be opened: Permission denied"),)
+    assert read_folder(tmp_path).report.skipped == (Skipped("dog", "cannot be opened: Permission denied"),)

@@ -45,7 +45,7 @@ def photos():
 
 @pytest.mark.parametrize("mode", [0o000, 0o111, 0o444])
 @pytest.mark.parametrize("which", [".", "train"])
-@pytest.mark.parametrize("read", [data.load, data.folder.read])
+@pytest.mark.parametrize("read", [data.load, data.read_folder])
 def test_a_folder_that_may_not_be_looked_into(photos, read, which, mode):
     path = (photos / which).resolve()
     with closed(path, mode), pytest.raises(InputError) as said:
@@ -54,7 +54,7 @@ def test_a_folder_that_may_not_be_looked_into(photos, read, which, mode):
     assert "expected a folder that may be looked into, got Permission denied. Ask whoever owns it" in str(said.value)
 
 
-@pytest.mark.parametrize("read", [data.load, data.folder.read])
+@pytest.mark.parametrize("read", [data.load, data.read_folder])
 def test_a_folder_in_one_that_may_not_be_looked_into(photos, read):
     with closed(photos.parent, 0o000), pytest.raises(InputError, match="photos: expected a folder that may be looked"):
         read(photos, size=4)

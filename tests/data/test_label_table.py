@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 
 from versionspace.campaign.export import safe_cell
-from versionspace.data import folder
+from versionspace.data import read_folder
 from versionspace.errors import InputError
 
 
@@ -21,7 +21,7 @@ def photos(tmp_path):
 
 def labels(photos, text, encoding="utf-8"):
     (photos / "labels.csv").write_bytes(text.encode(encoding))
-    found = folder.read(photos, size=4)
+    found = read_folder(photos, size=4)
     named = [None if label < 0 else found.classes[label] for label in found.train.labels]
     return dict(zip(found.train.files, named, strict=True)), found
 
@@ -63,7 +63,7 @@ def test_a_name_that_begins_with_a_space_is_that_very_file(photos):
 
 def test_a_table_of_nothing_but_its_first_line_labels_nothing(photos):
     (photos / "labels.csv").write_text("file,label\n")
-    assert folder.read(photos, size=4).train.labels is None
+    assert read_folder(photos, size=4).train.labels is None
 
 
 def test_files_that_are_not_there_are_listed(photos):
@@ -79,7 +79,7 @@ def test_missing_labels_are_none(photos):
 
 def test_only_a_header_is_no_label_at_all(photos):
     (photos / "labels.csv").write_text("file,label\n")
-    assert folder.read(photos, size=4).train.labels is None
+    assert read_folder(photos, size=4).train.labels is None
 
 
 def test_folders_are_only_folders_beside_a_labels_csv(photos):
@@ -91,7 +91,7 @@ def test_labels_in_each_part(tmp_path):
         (tmp_path / part).mkdir()
         Image.new("L", (4, 4), number).save(tmp_path / part / "1.png")
         (tmp_path / part / "labels.csv").write_text(f"file,label\n1.png,{part}ed\nx.png,y\n")
-    found = folder.read(tmp_path, size=4)
+    found = read_folder(tmp_path, size=4)
     assert found.classes == ("tested", "trained")
     assert (found.train.labels.tolist(), found.test.labels.tolist()) == ([1], [0])
     assert set(found.report.unknown) == {"train/x.png", "test/x.png"}

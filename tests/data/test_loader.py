@@ -124,7 +124,7 @@ def test_a_missing_package_is_named_with_its_extra(monkeypatch):
 
 class TestPart:
     def test_ids_are_never_positions(self):
-        part = data.Part(np.zeros((3, 1, 1, 1), np.uint8), np.array([7, 8, 9]), np.array([30, 10, 20]))
+        part = data.Subset(np.zeros((3, 1, 1, 1), np.uint8), np.array([7, 8, 9]), np.array([30, 10, 20]))
         assert part.rows([20, 30]).tolist() == [2, 0]
         assert part.take([10, 10]).labels.tolist() == [8, 8]
         assert len(part.take([])) == 0
@@ -132,7 +132,7 @@ class TestPart:
             part.rows([0, 10, 99])
 
     def test_hashes_are_ids_too(self):
-        part = data.Part(np.zeros((2, 1, 1, 1), np.uint8), None, np.array(["b" * 64, "a" * 64]), ("x", "y"))
+        part = data.Subset(np.zeros((2, 1, 1, 1), np.uint8), None, np.array(["b" * 64, "a" * 64]), ("x", "y"))
         assert part.take(["a" * 64]).files == ("y",)
         assert part.take(["a" * 64]).labels is None
         with pytest.raises(InputError, match="ids"):
@@ -140,9 +140,9 @@ class TestPart:
 
     def test_what_does_not_belong_together_is_refused(self):
         with pytest.raises(InputError, match="uint8"):
-            data.Part(np.zeros((2, 1, 1, 1)), None, np.arange(2))
+            data.Subset(np.zeros((2, 1, 1, 1)), None, np.arange(2))
         with pytest.raises(InputError, match="as many labels"):
-            data.Part(np.zeros((2, 1, 1, 1), np.uint8), None, np.arange(3))
+            data.Subset(np.zeros((2, 1, 1, 1), np.uint8), None, np.arange(3))
 
 
 @pytest.mark.slow

@@ -6,14 +6,14 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from versionspace.data import SIZES, Dataset, Part, Report, load, split
+from versionspace.data import SIZES, Dataset, FolderReport, Subset, load, split
 from versionspace.errors import InputError
 
 
 def part(counts, seed=0, offset=0):
     """A part with so many images of each class, shuffled; images carry nothing."""
     labels = np.random.default_rng(seed).permutation(np.repeat(np.arange(len(counts)), counts))
-    return Part(np.zeros((len(labels), 1, 1, 1), np.uint8), labels.astype(np.int64), np.arange(len(labels)) + offset)
+    return Subset(np.zeros((len(labels), 1, 1, 1), np.uint8), labels.astype(np.int64), np.arange(len(labels)) + offset)
 
 
 def dataset(train, test=None, validation=None, name="x", **more):
@@ -83,7 +83,7 @@ def test_ids_decide_and_not_positions():
     """Shuffled rows, the same split."""
     whole = part((50,) * 10)
     order = np.random.default_rng(5).permutation(500)
-    shuffled = Part(whole.images, whole.labels[order], whole.ids[order])
+    shuffled = Subset(whole.images, whole.labels[order], whole.ids[order])
     one, other = (split(dataset(each), pool=300, validation=50, test=50, seed=3) for each in (whole, shuffled))
     for name in ("pool", "validation", "test"):
         np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
@@ -106,19 +106,19 @@ def test_what_does_not_divide_differs_by_one():
 
 def test_hashes_as_ids():
     ids = np.array([hashlib.sha256(bytes([n])).hexdigest() for n in range(100)])
-    folder = Part(np.zeros((100, 1, 1, 1), np.uint8), np.arange(100) % 10, ids)
-    cut = split(dataset(folder, report=Report()), validation=20, initial=10, seed=0)
+    folder = Subset(np.zeros((100, 1, 1, 1), np.uint8), np.arange(100) % 10, ids)
+    cut = split(dataset(folder, report=FolderReport()), validation=20, initial=10, seed=0)
     assert len(cut.pool) == 80
     assert counts(folder, cut.initial) == [1] * 10
     assert set(cut.initial) <= set(cut.pool)
-    grown = Part(np.zeros((90, 1, 1, 1), np.uint8), folder.labels[:90], ids[:90])
-    before = split(dataset(grown, report=Report()), validation=20, seed=0, balanced=False)
-    after = split(dataset(folder, report=Report()), validation=20, seed=0, balanced=False)
+    grown = Subset(np.zeros((90, 1, 1, 1), np.uint8), folder.labels[:90], ids[:90])
+    before = split(dataset(grown, report=FolderReport()), validation=20, seed=0, balanced=False)
+    after = split(dataset(folder, report=FolderReport()), validation=20, seed=0, balanced=False)
     assert len(set(before.validation) & set(after.validation)) >= 14  # a folder that grows keeps most of its cut
 
 
 def test_a_folder_keeps_its_own_parts():
-    own = dataset(part((9, 9)), part((4, 4), offset=100), part((3, 3), offset=200), name="mnist", report=Report())
+    own = dataset(part((9, 9)), part((4, 4), offset=100), part((3, 3), offset=200), name="mnist", report=FolderReport())
     cut = split(own, seed=0)
     assert (len(cut.pool), len(cut.test), len(cut.validation), len(cut.initial)) == (18, 8, 6, 0)
     cut = split(own, pool=10, test=4, validation=2, seed=0)
@@ -158,8 +158,8 @@ class TestTooSmall:
 
 
 class TestWithoutLabels:
-    bare = Part(np.zeros((30, 1, 1, 1), np.uint8), None, np.arange(30))
-    some = Part(np.zeros((30, 1, 1, 1), np.uint8), np.repeat([0, 1, -1], 10), np.arange(30))
+    bare = Subset(np.zeros((30, 1, 1, 1), np.uint8), None, np.arange(30))
+    some = Subset(np.zeros((30, 1, 1, 1), np.uint8), np.repeat([0, 1, -1], 10), np.arange(30))
 
     def test_all_of_it_is_the_pool(self):
         assert len(split(dataset(self.bare), seed=0).pool) == 30
@@ -187,24 +187,24 @@ class TestWithoutLabels:
     def test_one_image_without_a_label_in_test_or_validation_is_no_obstacle(self):
         """In a folder it lies beside the class folders, or under two of them."""
         labels = np.array([0, 1, -1, 1, 0])
-        own = Part(np.zeros((5, 1, 1, 1), np.uint8), labels, np.arange(5))
-        cut = split(dataset(part((9, 9)), own, own, report=Report()), seed=0)
+        own = Subset(np.zeros((5, 1, 1, 1), np.uint8), labels, np.arange(5))
+        cut = split(dataset(part((9, 9)), own, own, report=FolderReport()), seed=0)
         assert (len(cut.pool), cut.test.tolist(), cut.validation.tolist()) == (18, [0, 1, 3, 4], [0, 1, 3, 4])
 
     def test_parts_without_any_label_are_taken_whole(self):
         for labels in (None, np.full(5, -1)):
-            own = Part(np.zeros((5, 1, 1, 1), np.uint8), labels, np.arange(5))
-            cut = split(dataset(part((9, 9)), own, own, report=Report()), seed=0)
+            own = Subset(np.zeros((5, 1, 1, 1), np.uint8), labels, np.arange(5))
+            cut = split(dataset(part((9, 9)), own, own, report=FolderReport()), seed=0)
             assert (len(cut.test), len(cut.validation)) == (5, 5)
 
     def test_a_train_part_without_any_label_beside_a_test_part_with_labels(self):
-        none = Part(np.zeros((30, 1, 1, 1), np.uint8), np.full(30, -1), np.arange(30))
-        cut = split(dataset(none, part((4, 4)), report=Report()), validation=5, seed=0, balanced=False)
+        none = Subset(np.zeros((30, 1, 1, 1), np.uint8), np.full(30, -1), np.arange(30))
+        cut = split(dataset(none, part((4, 4)), report=FolderReport()), validation=5, seed=0, balanced=False)
         assert (len(cut.pool), len(cut.validation), len(cut.test)) == (25, 5, 8)
 
 
 def named(count, ids, labels=None):
-    return Part(np.zeros((count, 1, 1, 1), np.uint8), labels, ids)
+    return Subset(np.zeros((count, 1, 1, 1), np.uint8), labels, ids)
 
 
 @pytest.mark.parametrize(
@@ -248,7 +248,7 @@ def test_any_text_is_an_id_and_the_seed_counts(name):
 
 def test_first_labels_are_of_images_that_have_one():
     labels = np.where(np.arange(16) % 3 == 0, np.arange(16) % 2, -1)
-    mine = dataset(named(16, np.arange(16), labels), report=Report())
+    mine = dataset(named(16, np.arange(16), labels), report=FolderReport())
     for seed in range(5):
         cut = split(mine, initial=5, seed=seed, balanced=False)
         assert (mine.train.take(cut.initial).labels >= 0).all()

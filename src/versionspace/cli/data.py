@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from versionspace.data import DATASETS, Dataset, Info, folder
+from versionspace.data import DATASETS, Dataset, Info, read_folder
 from versionspace.data import fetch as fetch_dataset
 from versionspace.data import info as info_of
 from versionspace.text import printable
@@ -86,7 +86,7 @@ def info(
     Example: versionspace data info mnist
     """
     if name not in DATASETS and Path(name).expanduser().is_dir():
-        _print_folder(folder.read(name, cache=cache))
+        _print_folder(read_folder(name, cache=cache))
     else:
         _print_named(info_of(name, cache=cache))
 

@@ -7,10 +7,10 @@
 (10, 8, 8, 1)
 """
 
-from versionspace.data import folder
 from versionspace.data.catalogue import DATASETS
-from versionspace.data.dataset import Conflict, Dataset, Duplicate, Part, Report, Skipped
+from versionspace.data.dataset import Conflict, Dataset, Duplicate, FolderReport, Skipped, Subset
 from versionspace.data.errors import ChecksumError, DataError, FormatError, SourceError
+from versionspace.data.folder import read_folder
 from versionspace.data.loader import Info, fetch, info, load
 from versionspace.data.splits import SIZES, Sizes, Split, draw, split
 
@@ -22,18 +22,18 @@ __all__ = [
     "DataError",
     "Dataset",
     "Duplicate",
+    "FolderReport",
     "FormatError",
     "Info",
-    "Part",
-    "Report",
     "Sizes",
     "Skipped",
     "SourceError",
     "Split",
+    "Subset",
     "draw",
     "fetch",
-    "folder",
     "info",
     "load",
+    "read_folder",
     "split",
 ]

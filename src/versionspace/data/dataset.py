@@ -39,18 +39,18 @@ class Conflict:
 
 
 @dataclass(frozen=True)
-class Source:
+class LabelSource:
     """Where the labels of a part come from, and all classes that it names."""
 
-    part: str
+    subset: str
     """"train", "validation" or "test"."""
-    table: bool
+    from_table: bool
     """A labels.csv; else the names of folders."""
     classes: tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class Report:
+class FolderReport:
     """What reading a folder came upon."""
 
     skipped: tuple[Skipped, ...] = ()
@@ -58,7 +58,7 @@ class Report:
     conflicts: tuple[Conflict, ...] = ()
     unknown: tuple[str, ...] = ()
     """Files that labels.csv names and that are not in the folder, or not with the content that it tells."""
-    sources: tuple[Source, ...] = ()
+    sources: tuple[LabelSource, ...] = ()
     decoded: int = 0
     """Images decoded in this run; the others came from the cache."""
 
@@ -76,13 +76,13 @@ class Report:
         ]
 
 
-class Rows:
+class ImageView:
     """Some images of an array, in an order of their own, read when they are looked at.
 
     What is asked of it, a slice or rows by number, comes as an array in memory: of a memory-mapped array that is larger
     than memory, images can be looked at a chunk at a time.
 
-    >>> some = Rows(np.arange(12, dtype=np.uint8).reshape(3, 2, 2, 1), np.array([2, 0]))
+    >>> some = ImageView(np.arange(12, dtype=np.uint8).reshape(3, 2, 2, 1), np.array([2, 0]))
     >>> some.shape, some[1:].ravel().tolist(), np.asarray(some).shape
     ((2, 2, 2, 1), [0, 1, 2, 3], (2, 2, 2, 1))
     """
@@ -103,10 +103,10 @@ class Rows:
 
 
 @dataclass(frozen=True)
-class Part:
+class Subset:
     """Images that belong together, with their labels and ids.
 
-    >>> part = Part(np.zeros((3, 8, 8, 1), np.uint8), np.array([0, 1, 1]), np.array([40, 50, 60]))
+    >>> part = Subset(np.zeros((3, 8, 8, 1), np.uint8), np.array([0, 1, 1]), np.array([40, 50, 60]))
     >>> part.take([60, 40]).labels
     array([1, 0])
     """
@@ -171,14 +171,14 @@ class Part:
             )
         return found
 
-    def view(self, ids: ArrayLike) -> Rows:
+    def view(self, ids: ArrayLike) -> ImageView:
         """The pixels of these images, in this order, read when they are looked at."""
-        return Rows(self.images, self.rows(ids))
+        return ImageView(self.images, self.rows(ids))
 
-    def take(self, ids: ArrayLike) -> "Part":
+    def take(self, ids: ArrayLike) -> "Subset":
         """These images, in this order, copied into memory."""
         rows = self.rows(ids)
-        return Part(
+        return Subset(
             np.asarray(self.images[rows]),
             None if self.labels is None else self.labels[rows],
             self.ids[rows],
@@ -192,16 +192,16 @@ class Dataset:
 
     name: str
     classes: tuple[str, ...]
-    train: Part
-    test: Part | None = None
-    validation: Part | None = None
+    train: Subset
+    test: Subset | None = None
+    validation: Subset | None = None
     checksums: Mapping[str, str] = field(default_factory=dict)
     """SHA-256 of every source file, by name."""
     source: str = ""
     """Where the files came from, in words."""
     different: tuple[str, ...] = ()
     """Source files that differ from the published ones and were accepted knowingly."""
-    report: Report | None = None
+    report: FolderReport | None = None
     """For a folder: what was skipped, found twice or labelled in two ways."""
 
     def __post_init__(self) -> None:

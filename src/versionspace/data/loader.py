@@ -10,11 +10,11 @@ from pathlib import Path
 import numpy as np
 
 from versionspace.data import cache as caches
-from versionspace.data import folder
 from versionspace.data.catalogue import DATASETS, DIGITS, SPECS, Spec
-from versionspace.data.dataset import Dataset, Part
+from versionspace.data.dataset import Dataset, Subset
 from versionspace.data.errors import ChecksumError
 from versionspace.data.fetcher import Say, prepare
+from versionspace.data.folder import read_folder
 from versionspace.data.folder.decode import Fit
 from versionspace.data.folder.scan import is_folder
 from versionspace.errors import InputError
@@ -60,7 +60,7 @@ def load(
 ) -> Dataset:
     """A dataset by its name, fetched first where it is not in the cache; or a folder of images.
 
-    size, channels, fit and classes are for folders (see ``folder.read``); source and accept_different are for names
+    size, channels, fit and classes are for folders (see ``read_folder``); source and accept_different are for names
     (see ``fetch``). ``progress`` None draws a bar only on a terminal.
 
     >>> digits = load("digits")
@@ -84,7 +84,7 @@ def load(
     if not is_folder(Path(name).expanduser()):
         raise _unknown(name, "a folder of images or one of ")
     chosen = {option: value for option, value in options.items() if value is not None}
-    return folder.read(name, cache=cache, progress=progress, **chosen)  # type: ignore[arg-type]
+    return read_folder(name, cache=cache, progress=progress, **chosen)  # type: ignore[arg-type]
 
 
 def fetch(
@@ -175,7 +175,7 @@ def _named(
     parts = []
     for half in ("train", "test"):
         labels = np.asarray(caches.array(root, page, f"{half}-labels"))
-        parts.append(Part(caches.array(root, page, f"{half}-images"), labels, np.arange(len(labels))))
+        parts.append(Subset(caches.array(root, page, f"{half}-images"), labels, np.arange(len(labels))))
     return Dataset(
         spec.name,
         spec.classes,
@@ -200,5 +200,5 @@ def _digits() -> Dataset:
             got=found,
             fix="This release of scikit-learn carries other digits: report it, and use an earlier one.",
         )
-    part = Part(images, labels, np.arange(len(labels)))
+    part = Subset(images, labels, np.arange(len(labels)))
     return Dataset("digits", DIGITS, train=part, checksums={"digits": found}, source="scikit-learn")

@@ -11,7 +11,7 @@ from typing import NoReturn
 import numpy as np
 
 from versionspace import rng
-from versionspace.data.dataset import Dataset, Part
+from versionspace.data.dataset import Dataset, Subset
 from versionspace.errors import InputError
 from versionspace.types import Array, Ints
 
@@ -113,7 +113,7 @@ def draw(dataset: Dataset, ids: Array, count: int, purpose: str, *, seed: int, b
 class _Draw:
     """Rows of a part that can still be drawn."""
 
-    def __init__(self, dataset: Dataset, part: Part, seed: int, balanced: bool, rows: Ints | None = None) -> None:
+    def __init__(self, dataset: Dataset, part: Subset, seed: int, balanced: bool, rows: Ints | None = None) -> None:
         self.dataset, self.part, self.seed, self.balanced = dataset, part, seed, balanced
         self.rows: Ints = np.arange(len(part)) if rows is None else rows
 
@@ -150,7 +150,7 @@ class _Draw:
 
 
 def _drawn(
-    dataset: Dataset, own: Part | None, train: _Draw, count: int, purpose: str, seed: int, balanced: bool
+    dataset: Dataset, own: Subset | None, train: _Draw, count: int, purpose: str, seed: int, balanced: bool
 ) -> Array:
     source = train if own is None else _Draw(dataset, own, seed, balanced)
     return source.take(count, purpose, labelled=True)
@@ -178,7 +178,7 @@ def _balanced(dataset: Dataset, order: Ints, labels: Ints, count: int, purpose: 
     return np.concatenate(chosen)
 
 
-def _usable(part: Part | None) -> int:
+def _usable(part: Subset | None) -> int:
     """Images of a part that can be measured on: those with a label, or all where none has one."""
     if part is None:
         return 0

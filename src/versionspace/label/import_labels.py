@@ -270,10 +270,10 @@ def _not_taken(dataset: Dataset) -> tuple[str, ...]:
     """A sentence about classes that the folder names and that were not chosen; years for folders need none."""
     for source in dataset.report.sources if dataset.report else ():
         other = [name for name in source.classes if name not in dataset.classes]
-        if source.part == "train" and other and (source.table or len(other) < len(source.classes)):
+        if source.subset == "train" and other and (source.from_table or len(other) < len(source.classes)):
             are = "is none" if len(other) == 1 else "are none"
             listed = ", ".join(other[:5]) + (f" and {len(other) - 5} more" if len(other) > 5 else "")
-            what = f"labels of {listed} are" if source.table else "the names of folders are"
+            what = f"labels of {listed} are" if source.from_table else "the names of folders are"
             return (f"{what} not taken over, since {listed} {are} of the classes {', '.join(dataset.classes)}",)
     return ()
 

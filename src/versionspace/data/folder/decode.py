@@ -54,7 +54,7 @@ class Frame:
         return f"{self.height}x{self.width}x{self.channels}-{self.fit}-v{_VERSION}"
 
 
-def frame(size: int | tuple[int, int], channels: int, fit: Fit) -> Frame:
+def frame(size: int | tuple[int, int] = 64, channels: int = 3, fit: Fit = "crop") -> Frame:
     """A frame, checked."""
     sides = tuple(size) if isinstance(size, (tuple, list)) else (size, size)
     if len(sides) != 2 or not all(is_count(side) and side <= 4096 for side in sides):

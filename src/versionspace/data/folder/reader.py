@@ -12,7 +12,7 @@ import numpy as np
 
 from versionspace.data import cache as caches
 from versionspace.data import progress as bars
-from versionspace.data.dataset import Conflict, Dataset, Duplicate, Part, Report, Skipped
+from versionspace.data.dataset import Conflict, Dataset, Duplicate, FolderReport, Skipped, Subset
 from versionspace.data.folder.decode import MAX_BYTES, Fit, Frame, UnreadableError, decode, decoding, frame
 from versionspace.data.folder.decoded_cache import Shelf
 from versionspace.data.folder.scan import Content, Entry, is_folder, listing
@@ -44,7 +44,7 @@ class _Image:
     """The distinct classes it is filed under, at best one."""
 
 
-def read(
+def read_folder(
     path: str | os.PathLike[str],
     *,
     size: int | tuple[int, int] = 64,
@@ -102,7 +102,7 @@ def read(
             got=f"{len(skipped)} that cannot ({listed}{'; …' if len(skipped) > 3 else ''})",
             fix="Open one of them in a viewer: are they whole?",
         )
-    report = Report(
+    report = FolderReport(
         skipped=tuple(sorted(skipped, key=lambda entry: entry.file)),
         duplicates=tuple(Duplicate(image.id, image.files) for image in images if len(image.files) > 1),
         conflicts=tuple(Conflict(image.id, image.files, image.labels) for image in images if len(image.labels) > 1),
@@ -268,12 +268,12 @@ def _collect(root: Path, images: Sequence[_Image], shelf: Shelf) -> dict[str, Ar
     return parts
 
 
-def _part(name: str, images: Sequence[_Image], array: Array, classes: tuple[str, ...]) -> Part:
+def _part(name: str, images: Sequence[_Image], array: Array, classes: tuple[str, ...]) -> Subset:
     chosen = [image for image in images if image.part == name]
     numbers = {label: number for number, label in enumerate(classes)}
     labelled = any(image.labels for image in images)
     labels = [numbers[image.labels[0]] if len(image.labels) == 1 else -1 for image in chosen]
-    return Part(
+    return Subset(
         array,
         np.array(labels, np.int64) if labelled else None,
         np.array([image.id for image in chosen]),

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from versionspace.data.dataset import Skipped, Source
+from versionspace.data.dataset import LabelSource, Skipped
 from versionspace.data.label_table import Row, read_rows
 from versionspace.errors import InputError
 from versionspace.text import printable
@@ -55,7 +55,7 @@ class Listing:
     """Images that lie beside train, val and test, and so in none of them."""
     closed: tuple[Skipped, ...]
     """Links that lead nowhere or in a circle, folders that cannot be opened, images in formats that are not read."""
-    sources: tuple[Source, ...]
+    sources: tuple[LabelSource, ...]
     contents: tuple[Content, ...]
 
 
@@ -89,7 +89,7 @@ def _listing(root: Path) -> Listing:
     entries: list[Entry] = []
     unknown: list[str] = []
     closed: list[Skipped] = []
-    sources: list[Source] = []
+    sources: list[LabelSource] = []
     contents: list[Content] = []
     for name, part in sorted(parts.items()) or [("", "train")]:
         place = root / name
@@ -110,7 +110,7 @@ def _listing(root: Path) -> Listing:
             found = [Entry(part, prefix + file, _folder_of(file)) for file in files]
         entries += found
         labels = {one.label for one in found} | {one.label for one in told}
-        sources.append(Source(part, table, tuple(sorted(label for label in labels if label is not None))))
+        sources.append(LabelSource(part, table, tuple(sorted(label for label in labels if label is not None))))
     beside = sorted(child.name for child in root.iterdir() if child.is_file() and _is_image(child.name))
     return Listing(
         tuple(entries), tuple(unknown), tuple(beside) if parts else (), tuple(closed), tuple(sources), tuple(contents)
