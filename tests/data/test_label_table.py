@@ -102,7 +102,7 @@ def test_labels_in_each_part(tmp_path):
     [
         ("a.png,cat\nsub/d.png,dog\n", "names the columns file and label, got a.png, cat"),
         ("file;label\na.png;cat\n", "got file;label"),
-        ("file,label\nx.png,cat\n", "1 files of which none is there, such as 'x.png'"),
+        ("file,label\nx.png,cat\n", "1 files, none of which exists, such as 'x.png'"),
         ("file,label\n,cat\n", "row 2: expected the name of a file, got nothing"),
         ("file,label\na.png,cat\na.png,dog\n", "row 3: expected one label for a.png, got cat and dog"),
         ("file,label\na.png,cat\n./a.png,dog\n", "expected one label for a.png, got cat and dog"),

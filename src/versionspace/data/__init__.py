@@ -1,4 +1,4 @@
-"""Images with labels and ids that never change: datasets by name, folders of images, and how they are cut.
+"""Datasets of images whose ids never change: named datasets, image folders and splits.
 
 >>> from versionspace import data
 >>> digits = data.load("digits")
@@ -11,24 +11,24 @@ from versionspace.data.catalogue import DATASETS
 from versionspace.data.dataset import Conflict, Dataset, Duplicate, FolderReport, Skipped, Subset
 from versionspace.data.errors import ChecksumError, DataError, FormatError, SourceError
 from versionspace.data.folder import read_folder
-from versionspace.data.loader import Info, fetch, info, load
-from versionspace.data.splits import SIZES, Sizes, Split, draw, split
+from versionspace.data.loader import DatasetInfo, fetch, info, load
+from versionspace.data.splits import SPLIT_SIZES, Split, SplitSizes, draw, split
 
 __all__ = [
     "DATASETS",
-    "SIZES",
+    "SPLIT_SIZES",
     "ChecksumError",
     "Conflict",
     "DataError",
     "Dataset",
+    "DatasetInfo",
     "Duplicate",
     "FolderReport",
     "FormatError",
-    "Info",
-    "Sizes",
     "Skipped",
     "SourceError",
     "Split",
+    "SplitSizes",
     "Subset",
     "draw",
     "fetch",

@@ -1,4 +1,4 @@
-"""Folders of images: ``folder.read_folder(path)``."""
+"""Folders of images as datasets: `read_folder`."""
 
 from versionspace.data.folder.reader import read_folder
 
