@@ -1,5 +1,6 @@
 """load, fetch and info as a library user calls them."""
 
+import ast
 import inspect
 import shutil
 import subprocess
@@ -31,6 +32,17 @@ def test_every_public_name_is_documented():
     for name in data.__all__:
         if inspect.isclass(getattr(data, name)) or inspect.isfunction(getattr(data, name)):
             assert getattr(data, name).__doc__, name
+
+
+def test_the_front_door_has_every_name_that_other_packages_use(repository):
+    package = repository / "src" / "versionspace"
+    used = set()
+    for path in package.rglob("*.py"):
+        if not path.is_relative_to(package / "data"):
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("versionspace.data."):
+                    used |= {alias.name for alias in node.names}
+    assert used - set(data.__all__) == set()
 
 
 def test_digits():

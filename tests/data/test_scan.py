@@ -273,7 +273,7 @@ def test_an_unreadable_table_is_an_error(photos, part):
     table.write_text("file,label\n")
     with closed(table, 0o000), pytest.raises(InputError) as said:
         data.load(photos, size=4)
-    assert str(said.value).startswith(f"{table}: expected a table that may be read, got Permission denied. Ask whoever")
+    assert str(said.value).startswith(f"{table}: expected a readable table, got Permission denied. Ask its owner")
 
 
 @needs_permissions

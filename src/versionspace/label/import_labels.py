@@ -23,8 +23,7 @@ from typing import TypeAlias
 from versionspace.campaign.campaign import Campaign
 from versionspace.campaign.images import Cut
 from versionspace.campaign.round import proposed
-from versionspace.data import Dataset
-from versionspace.data.label_table import read_rows
+from versionspace.data import Dataset, read_labels
 from versionspace.errors import InputError
 from versionspace.files import is_sha256, sha256
 from versionspace.label.label_studio import Named, choices
@@ -251,9 +250,9 @@ def imported(
                 str(path), expected="an export of Label Studio, as JSON", got=str(error), fix="Export it anew."
             ) from error
     else:
-        rows = read_rows(path)
-        lost = tuple(row.name for row in rows if row.lost)
-        named = [Named(row.files or (row.image,), row.label, row.image) for row in rows if not row.lost]
+        rows = read_labels(path)
+        lost = tuple(row.name for row in rows if row.orphaned)
+        named = [Named(row.spellings or (row.id,), row.label, row.id) for row in rows if not row.orphaned]
     return _of_file(dataset, classes, named, path, folder, lost)
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from versionspace.data.dataset import LabelSource, Skipped
-from versionspace.data.label_table import Row, read_rows
+from versionspace.data.label_table import LabelRow, read_labels
 from versionspace.errors import InputError
 from versionspace.text import printable
 
@@ -106,8 +106,8 @@ def _scan(root: Path) -> Listing:
         from_table = (place / LABELS).is_file()
         contents: list[ContentLabel] = []
         if from_table:
-            rows = read_rows(place / LABELS)
-            contents = [ContentLabel(row.image, prefix + row.name, row.label) for row in rows if row.image]
+            rows = read_labels(place / LABELS)
+            contents = [ContentLabel(row.id, prefix + row.name, row.label) for row in rows if row.id]
             labels, unmatched = _labels_by_file(place / LABELS, rows, paths)
             by_content += contents
             unknown += [prefix + path for path in unmatched]
@@ -128,16 +128,16 @@ def _scan(root: Path) -> Listing:
     )
 
 
-def _labels_by_file(path: Path, rows: list[Row], files: list[str]) -> tuple[dict[str, str | None], list[str]]:
+def _labels_by_file(path: Path, rows: list[LabelRow], files: list[str]) -> tuple[dict[str, str | None], list[str]]:
     """Return the labels of rows without an id, by file, and the names of rows that match no file."""
     named = {_normalised(file): file for file in files} | {file: file for file in files}
     labels: dict[str, str | None] = {}
     unmatched = []
     for row in rows:
-        if row.image:
+        if row.id:
             continue
-        spellings = [spelling for name in row.files for spelling in (name, _normalised(name)) if spelling in named]
-        if row.lost or not spellings:
+        spellings = [spelling for name in row.spellings for spelling in (name, _normalised(name)) if spelling in named]
+        if row.orphaned or not spellings:
             unmatched.append(row.name)
             continue
         file = named[spellings[0]]
