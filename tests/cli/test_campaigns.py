@@ -65,7 +65,7 @@ def test_status_for_programs(grid):
     record = read(grid / "gvd" / "0")
     assert found[0]["rounds"][1]["asked"] == list(record.rounds[1].asked)
     assert found[0]["rounds"][1]["labels"] == [[i, record.state.labels[i].name] for i in record.rounds[1].asked]
-    assert found[0]["rounds"][1]["metrics"] == record.rounds[1].metrics
+    assert found[0]["rounds"][1]["metrics"] == record.rounds[1].metrics.to_body()
     text = json.dumps([{k: v for k, v in c.items() if k != "environment"} for c in found])
     assert str(grid) not in text
     assert set(found[0]["environment"]["began"]) >= {"versions", "threads", "host", "device"}

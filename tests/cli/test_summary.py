@@ -24,7 +24,7 @@ def row(records, method):
 def test_only_campaigns_that_ended_are_in_the_means_at_the_end(tmp_path):
     done = read(campaign(tmp_path / "gvd" / "0", "gvd", 0))
     left = read(campaign(tmp_path / "gvd" / "1", "gvd", 1, reach=10, ended=False))
-    accuracy = 100 * done.measured()[-1].metrics["sets"]["test"]["accuracy"]
+    accuracy = 100 * done.measured()[-1].metrics.sets["test"].accuracy
     assert row([done, left], "gvd")[1:4] == ["1", "60", f"{accuracy:.1f}"]
     assert unended([done, left]) == "gvd/1 (10 labels) has not ended: not among the means."
     assert unended([done]) == ""

@@ -149,7 +149,7 @@ def test_heads_are_trained_while_a_person_labels_and_are_right_soon(browser, fol
             done(person.page)
         record = read(server.folder)
         assert (record.ended, record.config.ensemble.net) == ("budget", "heads")
-        assert record.measured()[-1].metrics["fit"] == 1.0
+        assert record.measured()[-1].metrics.fit == 1.0
         guesses = restored(record.folder, record.split()["pool"].tolist())
     right = [guesses.about(image).name == name for image, name in folder.truth.items()]
     assert sum(right) / len(right) > 0.9

@@ -13,8 +13,6 @@ from versionspace.query.methods import METHODS
 from versionspace.store.record import Record, Round
 from versionspace.text import duration, percent
 
-_FITTED = 0.99
-"""Below this mean fit members are no samples of the version space."""
 _RECENT = 5
 """Rounds whose seconds tell what the next will take."""
 _NAMED = 6
@@ -65,11 +63,10 @@ def notes(records: Sequence[Record]) -> list[str]:
     for record in sorted(records, key=order):
         if record.ended not in ("", "budget"):
             out.append(f"{record.method}/{record.seed} stopped early: {record.ended}.")
-    loose = [
-        r for r in sorted(records, key=order) if r.measured() and (r.measured()[-1].metrics or {})["fit"] < _FITTED
-    ]
+    last = [r.measured()[-1].metrics for r in sorted(records, key=order) if r.measured()]
+    loose = [metrics for metrics in last if metrics is not None and not metrics.samples_version_space]
     if loose:
-        worst = min((r.measured()[-1].metrics or {})["fit"] for r in loose)
+        worst = min(metrics.fit for metrics in loose)
         out.append(
             f"in {len(loose)} of {len(records)} campaigns members give back only {worst:.1%} or so of their labels: no "
             "version space is being sampled. Train longer, or with a larger network."
@@ -115,7 +112,7 @@ def _round(found: Round) -> dict[str, Any]:
         "asked": list(found.asked),
         "utilities": list(found.utilities),
         "labels": [[i, name] for i, name in found.answers.items()],
-        "metrics": found.metrics,
+        "metrics": None if found.metrics is None else found.metrics.to_body(),
     }
 
 
@@ -146,18 +143,13 @@ def row(record: Record) -> list[str]:
         percent(_of(last, "vote_accuracy")),
         percent(diameter),
         percent(_of(last, "wrong_agreement")),
-        percent((last.metrics or {})["fit"] if last else None),
+        percent(last.metrics.fit if last and last.metrics else None),
         state,
     ]
 
 
 def _of(found: Round | None, key: str) -> float | None:
-    """A metric on test, or else on validation, or else on the reference."""
-    sets = (found.metrics or {}).get("sets", {}) if found else {}
-    for name in ("test", "validation", "reference"):
-        if sets.get(name, {}).get(key) is not None:
-            return float(sets[name][key])
-    return None
+    return found.metrics.headline(key) if found and found.metrics else None
 
 
 def order(record: Record) -> tuple[int, int]:
