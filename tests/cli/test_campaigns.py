@@ -176,7 +176,8 @@ def test_models_out(grid, tmp_path):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ("export {grid} --labels csv", "a grid of 4"), ("export {grid}/gvd/0", "either --labels or --model, got neither"),
+        ("export {grid} --labels csv", "a grid of 4"),
+        ("export {grid}/gvd/0", "either --labels or --model, got neither"),
         ("export {grid}/gvd/0 --labels csv --model onnx", "got both"),
         ("export {grid}/gvd/0 --labels xls", "one of csv, jsonl, imagefolder, label-studio, got 'xls'"),
         ("export {grid}/gvd/0 --labels label-studio", "expected a campaign on a folder of images, got one on digits"),

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.markup import escape
 
 if TYPE_CHECKING:
-    from versionspace.label.server import Opened
+    from versionspace.label.server import ServedPage
 
 
 def label(
@@ -58,7 +58,7 @@ def label(
     serve(found, host=host, port=port, browser=browser, say=lambda o: _say(o, host))
 
 
-def _say(opened: "Opened", host: str) -> None:
+def _say(opened: "ServedPage", host: str) -> None:
     from versionspace.text import printable
 
     out = Console(highlight=False, soft_wrap=True)

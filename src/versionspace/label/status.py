@@ -12,7 +12,7 @@ from typing import Any
 from versionspace.campaign.advice import advice
 from versionspace.campaign.export import YES, safe_cell
 from versionspace.label.history import Given
-from versionspace.label.image_encoding import Showing
+from versionspace.label.image_encoding import ImageEncoder
 from versionspace.label.service import Desk
 from versionspace.label.supervisor import Supervisor, Training
 from versionspace.store.metrics import RoundMetrics
@@ -43,7 +43,7 @@ TROUBLES = 20
 GONE = "gone, or changed since labelling began; left out until it is back"
 
 
-def status(desk: Desk, supervisor: Supervisor | None, showing: Showing, session: str, who: str) -> dict[str, Any]:
+def status(desk: Desk, supervisor: Supervisor | None, showing: ImageEncoder, session: str, who: str) -> dict[str, Any]:
     """All of it, as one record for the page."""
     training = supervisor.now() if supervisor else Training("down", trouble="no trainer was started")
     with desk.lock:
@@ -91,7 +91,7 @@ def _answer(given: Given) -> dict[str, Any]:
     return found | {"earlier": earlier}
 
 
-def _troubles(desk: Desk, showing: Showing) -> list[str]:
+def _troubles(desk: Desk, showing: ImageEncoder) -> list[str]:
     """Files that are gone, that were left out when the folder was read, and that could not be shown since."""
     report, names, gone = desk.campaign.dataset.report, desk.campaign.pictures.files, desk.state.gone
     skipped = {entry.file: f"{entry.file}: {entry.why}" for entry in report.skipped} if report else {}
