@@ -53,7 +53,7 @@ function model(found) {
   const now = busy ? `${found.round ? "next" : "first"} model: ${STAGES[stage]}${stage === "fit" ? ` ${percent(share)}` : ""}` : "";
   if (!found.round) return busy ? `The ${now}` : "Diverse images, until the first model is trained";
   const late = found.behind === 1 ? "1 label behind" : `${found.behind} labels behind`;
-  return `The model of round ${found.round} chooses the images, ${late}${now ? ` · ${now} (round ${round})` : ""}`;
+  return `Round ${found.round} model chooses the images, ${late}${now ? ` · ${now} (round ${round})` : ""}`;
 }
 
 export function drawRail(rail, correct) {
