@@ -7,7 +7,15 @@ from hashlib import sha256
 import pytest
 from PIL import Image
 
-from versionspace.data import EXPORT_COLUMNS, PAGE_COLUMNS, LabelRow, format_labels, read_folder, read_labels, safe_cell
+from versionspace.data import (
+    EXPORT_COLUMNS,
+    PAGE_COLUMNS,
+    LabelRow,
+    format_label_table,
+    read_folder,
+    read_label_table,
+    safe_cell,
+)
 from versionspace.errors import InputError
 
 
@@ -178,12 +186,12 @@ ROWS = [
 
 def test_the_written_tables_are_fixed():
     """Other programs read these files: a change of columns, order or quoting would break them."""
-    assert format_labels(ROWS[:3]) == EXPORT + (
+    assert format_label_table(ROWS[:3]) == EXPORT + (
         f"{ID},a.png,cat,query,1,0,anna,\n"
         f'{ID[::-1]},"sub/b, c.png",,query,1,1,anna,\n'
         f'{"0" * 64},é.png,"a ""big"" cat",audit,0,2,import: x.csv,yes\n'
     )
-    assert format_labels(ROWS[:2], PAGE_COLUMNS) == (
+    assert format_label_table(ROWS[:2], PAGE_COLUMNS) == (
         "file,label,reason,purpose,who,id,missing\n"
         f"a.png,cat,,query,anna,{ID},\n"
         f'"sub/b, c.png",,skip,query,anna,{ID[::-1]},\n'
@@ -192,8 +200,8 @@ def test_the_written_tables_are_fixed():
 
 @pytest.mark.parametrize("columns", [EXPORT_COLUMNS, PAGE_COLUMNS, ("file", "label", "id", "missing")])
 def test_round_trip(tmp_path, columns):
-    (tmp_path / "labels.csv").write_text(format_labels(ROWS, columns), encoding="utf-8")
-    read = read_labels(tmp_path / "labels.csv")
+    (tmp_path / "labels.csv").write_text(format_label_table(ROWS, columns), encoding="utf-8")
+    read = read_label_table(tmp_path / "labels.csv")
     assert read == [LabelRow(row.file, row.label, row.id, row.missing) for row in ROWS]
     assert [row.name for row in read] == ["a.png", "sub/b, c.png", "é.png", "1" * 64]
     assert not any(row.orphaned for row in read)
@@ -203,24 +211,24 @@ def test_round_trip(tmp_path, columns):
 @pytest.mark.parametrize("cell", ["=1+1", "+1", "-1", "@x", "\tx", "\nx", "'=1+1"])
 def test_round_trip_of_formulas(tmp_path, columns, cell):
     """No cell that a spreadsheet would run is written; what is read has the original name among its spellings."""
-    text = format_labels([LabelRow(cell, cell, who=cell, reason=cell, purpose=cell)], columns)
+    text = format_label_table([LabelRow(cell, cell, who=cell, reason=cell, purpose=cell)], columns)
     (tmp_path / "labels.csv").write_text(text, encoding="utf-8", newline="")
     with (tmp_path / "labels.csv").open(encoding="utf-8", newline="") as file:
         _, cells = csv.reader(file)
     assert not any(written.startswith(("=", "+", "-", "@", "\t", "\r", "\n")) for written in cells)
-    (row,) = read_labels(tmp_path / "labels.csv")
+    (row,) = read_label_table(tmp_path / "labels.csv")
     assert cell in row.spellings
     assert row.file == safe_cell(cell)
     assert row.label == ("=1+1" if cell.startswith("'") else cell)
 
 
 def test_names_that_are_not_utf8_are_written_escaped():
-    text = format_labels([LabelRow("caf\udce9.png", "cat")], ("file", "label"))
+    text = format_label_table([LabelRow("caf\udce9.png", "cat")], ("file", "label"))
     assert text == "file,label\ncaf\\xe9.png,cat\n"
 
 
 def test_a_missing_row_without_an_id_is_orphaned(tmp_path):
     (tmp_path / "labels.csv").write_text(f"file,label,id,missing\na.png,cat,17,yes\nb.png,cat,{ID},yes\nc.png,cat,,\n")
-    assert [(row.orphaned, row.id) for row in read_labels(tmp_path / "labels.csv")] == [
+    assert [(row.orphaned, row.id) for row in read_label_table(tmp_path / "labels.csv")] == [
         (True, ""), (False, ID), (False, ""),
     ]  # fmt: skip

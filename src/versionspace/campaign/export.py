@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath
 import numpy as np
 
 from versionspace.campaign.images import listed, named_now, opened, shape_of
-from versionspace.data import DATASETS, Dataset, LabelRow, format_labels
+from versionspace.data import DATASETS, Dataset, LabelRow, format_label_table
 from versionspace.errors import InputError, VersionspaceError
 from versionspace.extras import require
 from versionspace.store.errors import explained
@@ -129,7 +129,7 @@ def _folder(record: Record) -> Dataset | None:
 
 
 def _table(found: Sequence[Labelled]) -> str:
-    return format_labels(
+    return format_label_table(
         LabelRow(
             file=one.file, label=one.name, id=str(one.id), missing=one.missing, purpose=one.purpose,
             round=one.label.round, rank=one.label.rank, who=one.label.who,

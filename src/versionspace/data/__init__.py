@@ -37,8 +37,8 @@ from versionspace.data.label_table import (
     EXPORT_COLUMNS,
     PAGE_COLUMNS,
     LabelRow,
-    format_labels,
-    read_labels,
+    format_label_table,
+    read_label_table,
     safe_cell,
 )
 from versionspace.data.loader import DatasetInfo, fetch, info, load
@@ -78,7 +78,7 @@ __all__ = [
     "decoding",
     "draw",
     "fetch",
-    "format_labels",
+    "format_label_table",
     "frame",
     "image_files",
     "info",
@@ -87,7 +87,7 @@ __all__ = [
     "orientation",
     "progress_bar",
     "read_folder",
-    "read_labels",
+    "read_label_table",
     "safe_cell",
     "split",
 ]

@@ -1,8 +1,8 @@
 """The dataset cache: arrays on disk that are complete or absent, never half-written.
 
-``CACHE/NAME/dataset.json`` is the manifest of a dataset. Each array is stored beside it, in a file named after its content.
-Arrays are written before the manifest, each under a temporary name that is then renamed atomically, so that a reader
-sees either the old dataset or the new one.
+``CACHE/NAME/dataset.json`` is the manifest of a dataset. Each array is stored beside it, in a file named after its
+content. Arrays are written before the manifest, each under a temporary name that is then renamed atomically, so that a
+reader sees either the old dataset or the new one.
 """
 
 import errno

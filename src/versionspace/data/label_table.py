@@ -1,6 +1,6 @@
 """Label tables as CSV: the one module that knows their columns.
 
-`read_labels` accepts three shapes, recognised by their header:
+`read_label_table` accepts three shapes, recognised by their header:
 
 ======================  ===========================================================
 written by              columns
@@ -10,8 +10,8 @@ versionspace export     `EXPORT_COLUMNS`
 the labelling page      `PAGE_COLUMNS`
 ======================  ===========================================================
 
-`format_labels` writes the last two. Text cells are protected from being run as formulas by a spreadsheet, and bytes in
-file names that are not UTF-8 are escaped.
+`format_label_table` writes the last two. Text cells are protected from being run as formulas by a spreadsheet, and
+bytes in file names that are not UTF-8 are escaped.
 """
 
 import csv
@@ -35,7 +35,7 @@ _YES = "yes"
 class LabelRow:
     """One image and its label.
 
-    `read_labels` fills in only ``file``, ``label``, ``id`` and ``missing``; the other fields are written for people.
+    `read_label_table` fills in only ``file``, ``label``, ``id`` and ``missing``; the other fields are only written.
     """
 
     file: str = ""
@@ -74,7 +74,7 @@ class LabelRow:
         return self.missing and not self.id
 
 
-def read_labels(path: Path) -> list[LabelRow]:
+def read_label_table(path: Path) -> list[LabelRow]:
     """Return the rows of a label table, each image once. Raises `InputError` if the table cannot be used.
 
     The columns ``file`` and either ``label`` or ``class`` are required; an empty label means none. Two rows about the
@@ -108,10 +108,10 @@ def read_labels(path: Path) -> list[LabelRow]:
     return list(rows.values())
 
 
-def format_labels(rows: Iterable[LabelRow], columns: Sequence[str] = EXPORT_COLUMNS) -> str:
+def format_label_table(rows: Iterable[LabelRow], columns: Sequence[str] = EXPORT_COLUMNS) -> str:
     r"""Return a label table as CSV with these columns.
 
-    >>> format_labels([LabelRow("=a.png", "cat", id="17", missing=True)], PAGE_COLUMNS)
+    >>> format_label_table([LabelRow("=a.png", "cat", id="17", missing=True)], PAGE_COLUMNS)
     "file,label,reason,purpose,who,id,missing\n'=a.png,cat,,,,17,yes\n"
     """
     text = io.StringIO()

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from versionspace.data.dataset import LabelSource, Skipped
-from versionspace.data.label_table import LabelRow, read_labels
+from versionspace.data.label_table import LabelRow, read_label_table
 from versionspace.errors import InputError
 from versionspace.text import printable
 
@@ -106,7 +106,7 @@ def _scan(root: Path) -> Listing:
         from_table = (place / LABELS).is_file()
         contents: list[ContentLabel] = []
         if from_table:
-            rows = read_labels(place / LABELS)
+            rows = read_label_table(place / LABELS)
             contents = [ContentLabel(row.id, prefix + row.name, row.label) for row in rows if row.id]
             labels, unmatched = _labels_by_file(place / LABELS, rows, paths)
             by_content += contents
