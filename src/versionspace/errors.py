@@ -4,7 +4,7 @@
     ├── TrainingError                      a member's loss is not finite, or memory ran out
     └── ExplainedError                     says what was expected, what arrived and what to do
         ├── InputError (also a ValueError)     what was given cannot be used
-        ├── MissingPackageError                an optional package is not installed
+        ├── MissingPackageError (also an ImportError)   an optional package is not installed
         ├── DataError                          a dataset or a folder of images (versionspace.data.errors)
         │   ├── ChecksumError                      a file is not the published one
         │   ├── FormatError                        a file is not in its format, or cut short
@@ -51,8 +51,11 @@ class InputError(ExplainedError, ValueError):
     """
 
 
-class MissingPackageError(ExplainedError):
-    """An optional package that is not installed: names the extra that installs it."""
+class MissingPackageError(ExplainedError, ImportError):
+    """An optional package is not installed; the message names the extra that installs it."""
+
+    name: str
+    """The package."""
 
 
 class TrainingError(VersionspaceError):

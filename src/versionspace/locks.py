@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-SECONDS = 0.2
+POLL_SECONDS = 0.2
 """Pause between two attempts to take a lock that another process holds."""
 _UNSUPPORTED = {getattr(errno, name, errno.ENOSYS) for name in ("ENOLCK", "ENOSYS", "EOPNOTSUPP", "ENOTSUP")}
 _HELD = {errno.EAGAIN, errno.EACCES, errno.EDEADLK}
@@ -61,7 +61,7 @@ class FileLock:
             return
         waiting()
         while not self.acquire():
-            time.sleep(SECONDS)
+            time.sleep(POLL_SECONDS)
 
     def holder(self) -> str:
         """Return the process id of the holder as text, or an empty text if it is unknown."""
