@@ -1,10 +1,10 @@
-"""versionspace: which images to label next, by shrinking the set of classifiers that still fit your labels.
+"""Active learning: choose the images to label next by shrinking the set of classifiers that fit the labels.
 
 >>> import numpy as np
 >>> import versionspace as vs
 >>> rng = np.random.default_rng(0)
->>> pool = rng.dirichlet(np.ones(3), size=(8, 100))        # your 8 models' probabilities on 100 images, 3 classes
->>> reference = rng.dirichlet(np.ones(3), size=(8, 50))    # and on 50 held-out images
+>>> pool = rng.dirichlet(np.ones(3), size=(8, 100))        # probabilities of 8 models on 100 images, 3 classes
+>>> reference = rng.dirichlet(np.ones(3), size=(8, 50))    # the same models on 50 held-out images
 >>> vs.query("gvd", 5, pool=pool, reference=reference, seed=0)
 array([64, 41, 13,  6, 51])
 """
