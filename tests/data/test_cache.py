@@ -14,34 +14,10 @@ from versionspace.data import cache as caches
 from versionspace.data.cache import STALE_SECONDS, cache_folder, staging
 from versionspace.data.catalogue import MNIST
 from versionspace.data.fetcher import ensure_cached
-from versionspace.files import replacing
 
 
 def names(folder):
     return sorted(path.name for path in folder.iterdir())
-
-
-def test_replacing_a_file_is_atomic(tmp_path):
-    """A process that has the old file open keeps reading it: the new file only takes over its name."""
-    target = tmp_path / "x"
-    target.write_text("old")
-    (tmp_path / "same").hardlink_to(target)
-    with replacing(target) as temporary:
-        temporary.write_text("new")
-        assert target.read_text() == "old"
-    assert target.read_text() == "new"
-    assert (tmp_path / "same").read_text() == "old"
-    assert names(tmp_path) == ["same", "x"]
-
-
-def test_a_failure_keeps_the_old_file(tmp_path):
-    target = tmp_path / "x"
-    target.write_text("old")
-    with suppress(KeyError), replacing(target) as temporary:
-        temporary.write_text("half")
-        raise KeyError
-    assert target.read_text() == "old"
-    assert names(tmp_path) == ["x"]
 
 
 def test_staging_folders_are_deleted_afterwards_and_abandoned_ones_after_a_day(tmp_path):

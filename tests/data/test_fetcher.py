@@ -1,6 +1,5 @@
 """Fetching: order of sources, checksums, accepted differences, killed and concurrent runs."""
 
-import errno
 import queue
 import subprocess
 import sys
@@ -226,7 +225,7 @@ def test_a_waiting_process_notifies(tmp_path, root):
             spec = known(MNIST, tmp_path / "made")
             running = pool.submit(ensure_cached, spec, source=tmp_path / "made", cache=root, notify=said.put)
             assert said.get(timeout=30) == "mnist: waiting for another process that is fetching it."
-            time.sleep(2 * locks.SECONDS)
+            time.sleep(2 * locks.POLL_SECONDS)
             assert not running.done()
         check_cached(root, running.result(timeout=30), made)
 
@@ -247,24 +246,3 @@ def test_a_dataset_fetched_by_another_process_meanwhile_is_not_fetched_again(web
     monkeypatch.setattr(fetcher, "exclusive", meanwhile)
     check_cached(root, ensure_cached(spec, cache=root), made)
     assert web.asked == []
-
-
-def test_the_lock_file_of_a_killed_process_can_be_locked_again(tmp_path):
-    """The lock file is deleted on release; while it is held, nobody else can lock it."""
-    path = tmp_path / ".x.lock"
-    path.write_text("")
-    waited = []
-    with exclusive(path, waiting=lambda: waited.append(1)):
-        assert not locks.FileLock(path).acquire()
-    assert not path.exists()
-    assert waited == []
-
-
-def test_a_file_system_without_locks_is_not_an_error(tmp_path, monkeypatch):
-    def without(descriptor):
-        raise OSError(errno.ENOLCK, "No locks available")
-
-    monkeypatch.setattr(locks, "_lock", without)
-    with exclusive(tmp_path / ".x.lock", waiting=lambda: None):
-        pass
-    assert list(tmp_path.iterdir()) == []
