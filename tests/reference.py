@@ -198,3 +198,21 @@ def projection_distance(prediction, votes, truth):
     """Return the distance of one hypothesis, given by its predictions."""
     N = len(truth)
     return sum(not agreement(votes, x) and prediction[x] != truth[x] for x in range(N)) / N
+
+
+def uncovered_gain(features, labelled, weights, radius, x):
+    """E over all images of δ · max(k(·, x) − max_l k(·, l), 0), with a Gaussian kernel on features of length 1."""
+
+    def unit(row):
+        norm = math.sqrt(sum(float(v) ** 2 for v in row))
+        return [float(v) / norm for v in row] if norm else [0.0 for _ in row]
+
+    def kernel(a, b):
+        squared = sum((p - q) ** 2 for p, q in zip(unit(a), unit(b), strict=True))
+        return math.exp(-squared / (2 * radius**2))
+
+    total = 0.0
+    for image, weight in zip(features, weights, strict=True):
+        covered = max((kernel(image, centre) for centre in labelled), default=0.0)
+        total += weight * max(kernel(image, features[x]) - covered, 0.0)
+    return total / len(features)

@@ -55,7 +55,6 @@ def read_problem(method: Method, given: Arguments, seed: object, ids: Array | No
 
 def check_arguments(method: Method, given: Arguments, pool_optional: bool = False) -> None:
     """Raise `InputError` if an argument is missing or superfluous."""
-    optional = {"labelled_features"} if method.labelled else set()
     for name in ("pool", "reference", "features", "labelled_features", "perturbations"):
         present = getattr(given, name) is not None
         may_be_missing = name == "pool" and pool_optional
@@ -66,7 +65,7 @@ def check_arguments(method: Method, given: Arguments, pool_optional: bool = Fals
                 got="nothing",
                 fix=f"Pass {name}=….",
             )
-        if present and name not in method.needs and name not in optional:
+        if present and name not in (*method.needs, *method.optional):
             raise InputError(
                 name,
                 expected=f"nothing, since {method.name!r} needs only {method.needs_in_words}",

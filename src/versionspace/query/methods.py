@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from versionspace.errors import InputError
-from versionspace.query import batchbald, committee, diversity, uncertainty
+from versionspace.query import batchbald, committee, coverage, diversity, uncertainty
 from versionspace.query.inputs import Problem
 from versionspace.query.ranking import Selection
 from versionspace.space import Beliefs, Diameter, gvd_over, pwd_over
@@ -33,8 +33,11 @@ class Method:
     """Return the utilities of all images, float64 (N,); for a method that chooses a set, those of its first step."""
     choose: Callable[[Problem, int], Selection] | None = None
     """For methods that choose a set: return k images, best first."""
-    pool: Literal["any", "votes", "probs", "one member", ""] = ""
-    """What the pool must contain; "any": only the number of images matters; "": no pool."""
+    pool: Literal["any", "votes", "either", "probs", "one member", ""] = ""
+    """What the pool must contain; "any": only the number of images matters; "either": probabilities, or votes with
+    another result; "": no pool."""
+    pool_optional: bool = False
+    """Whether the method also works without a pool."""
     members: int = 1
     """The smallest number of members."""
     diameter: Callable[[Beliefs, Vote], Diameter] | None = None
@@ -55,7 +58,7 @@ class Method:
     def needs(self) -> tuple[str, ...]:
         """The names of the required arguments."""
         given = {
-            "pool": self.pool != "",
+            "pool": self.pool != "" and not self.pool_optional,
             "reference": self.diameter is not None,
             "features": self.features,
             "perturbations": self.perturbations,
@@ -68,6 +71,7 @@ class Method:
         pool = {
             "any": "pool (or ids)",
             "votes": "pool (votes suffice)",
+            "either": "pool (probabilities or votes)",
             "probs": "pool (probabilities)",
             "one member": "pool (probabilities of one member)",
         }
@@ -75,8 +79,14 @@ class Method:
         if self.takes_vote:
             reference = "reference (probabilities; votes suffice for a hard vote)"
         words = {"pool": pool.get(self.pool, ""), "reference": reference}
-        listed = [words.get(name, name) for name in self.needs]
-        return ", ".join([*listed, "labelled_features (optional)"] if self.labelled else listed)
+        listed = [words.get(name, name) for name in self.needs] + [f"{name} (optional)" for name in self.optional]
+        return ", ".join(listed)
+
+    @property
+    def optional(self) -> tuple[str, ...]:
+        """The names of the arguments that may be omitted."""
+        given = {"pool": self.pool_optional, "labelled_features": self.labelled}
+        return tuple(name for name, possible in given.items() if possible)
 
 
 def _pwd(reference: Beliefs, vote: Vote) -> Diameter:
@@ -220,6 +230,24 @@ _BUILT_IN = (
         "Ash et al. 2020", "k·N·(C + F)",
         diversity.gradient_norm, diversity.choose_badge,
         pool="one member", features=True,
+    ),
+    Method(
+        "maxherding", "MaxHerding", "coverage", "E_x[max(k(x, x̃) − covered(x), 0)]",
+        "Bae et al. 2024", "N·(T + L)·F, then 64·T·F for each lazy step",
+        coverage.herding_gain, coverage.choose_herding,
+        features=True, labelled=True,
+    ),
+    Method(
+        "pwd-cover", "PWD-Cover", "coverage", "E_x[GE(x)·max(k(x, x̃) − covered(x), 0)]",
+        "versionspace", "M·N·C + N·(T + L)·F, then 64·T·F for each lazy step",
+        coverage.pwd_cover_gain, coverage.choose_pwd_cover,
+        pool="either", pool_optional=True, members=2, features=True, labelled=True,
+    ),
+    Method(
+        "gvd-cover", "GVD-Cover", "coverage", "E_x[VR(x)·max(k(x, x̃) − covered(x), 0)]",
+        "versionspace", "M·N·C + N·(T + L)·F, then 64·T·F for each lazy step",
+        coverage.gvd_cover_gain, coverage.choose_gvd_cover,
+        pool="either", pool_optional=True, members=2, features=True, labelled=True,
     ),
 )  # fmt: skip
 
