@@ -17,7 +17,7 @@ from torch.nn import functional as F
 from benchmarks.measure import report, seconds, side_by_side
 from versionspace.data import Part, load, split
 from versionspace.ensemble.heads import Heads
-from versionspace.features.lite import SIDE, Lite0, our_name, weights_file
+from versionspace.features.lite import SIDE, Lite0, module_name, weights_file
 from versionspace.space import majority_vote, pairwise_disagreement
 
 MEMBERS = 20
@@ -47,7 +47,7 @@ def by_plain_torch(images: np.ndarray, side: int) -> None:
 @cache
 def plain() -> Lite0:
     net = Lite0()
-    net.load_state_dict({our_name(k): v for k, v in torch.load(weights_file(), weights_only=True).items()})
+    net.load_state_dict({module_name(k): v for k, v in torch.load(weights_file(), weights_only=True).items()})
     return net.eval()
 
 

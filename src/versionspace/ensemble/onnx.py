@@ -19,7 +19,7 @@ from versionspace.ensemble.normalise import Normalisation
 from versionspace.ensemble.predict import Predictor
 from versionspace.errors import VersionspaceError
 from versionspace.extras import require
-from versionspace.features.lite import backbone, prepared
+from versionspace.features import FeatureExtractor
 from versionspace.files import replacing
 from versionspace.nets.stacks import Network, stack
 
@@ -105,28 +105,34 @@ class _Whole(nn.Module):
     mean: Tensor
     deviation: Tensor
 
-    def __init__(self, heads: Predictor, members: list[int], side: int) -> None:
+    def __init__(self, heads: Predictor, members: list[int], extractor: FeatureExtractor) -> None:
         super().__init__()
-        self.side = side
-        self.backbone = backbone("cpu")
+        backbone = extractor.module()
+        assert backbone is not None
+        self.backbone = backbone
         self.heads = nn.ModuleList([heads.module(m).cpu() for m in members])
         self.register_buffer("mean", torch.tensor(heads.normalisation.mean))
         self.register_buffer("deviation", torch.tensor(heads.normalisation.deviation))
 
     def forward(self, pixels: Tensor) -> Tensor:
-        features = self.backbone(prepared(pixels.permute(0, 2, 3, 1), self.side))
+        features = self.backbone(pixels.permute(0, 2, 3, 1))
         standardised = ((features - self.mean) / self.deviation)[:, :, None, None]
         mean = torch.stack([head(standardised).softmax(dim=1) for head in self.heads]).mean(dim=0)
         return mean.clamp_min(_LEAST).log()
 
 
 def write_heads(
-    heads: Predictor, image: tuple[int, ...], side: int, path: Path, classes: tuple[str, ...], member: int | None
+    heads: Predictor,
+    image: tuple[int, ...],
+    extractor: FeatureExtractor,
+    path: Path,
+    classes: tuple[str, ...],
+    member: int | None,
 ) -> float:
     """Writes the soft vote of the heads, or one, for images (H, W, channels); gives the difference from torch."""
     height, width, channels = image
     members = list(range(heads.members)) if member is None else [member]
-    whole = _Whole(heads, members, side).eval()
+    whole = _Whole(heads, members, extractor).eval()
     shape = (channels, height, width)
     network = Network(lambda shape, classes: whole, shape, heads.network.classes, whole, "looped")
     plain = Normalisation((0.0,) * channels, (1.0,) * channels)
