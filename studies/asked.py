@@ -14,7 +14,7 @@ import numpy as np
 from studies.collecting import machine
 from studies.values import HERE
 from versionspace.campaign.images import opened, restored
-from versionspace.campaign.learner import loaded
+from versionspace.campaign.learner import load_learner
 from versionspace.store import Record, campaigns, read
 from versionspace.types import Array
 
@@ -43,7 +43,7 @@ def of_seed(records: Sequence[Record]) -> list[dict[str, Any]]:
     pictures = restored(opened(first.config), first.split())
     pool, truth = pictures.cut.pool, pictures.truth("pool")
     assert truth is not None
-    votes = loaded(first.config, first.folder.weights(FIRST)).votes(pictures.of("pool"))
+    votes = load_learner(first.config, first.folder.weights(FIRST)).votes(pictures.of("pool"))
     asked = {r.method: asked for r in records for x in r.rounds if x.number == FIRST and (asked := x.asked)}
     places = {
         "pool": np.arange(len(pool)),

@@ -11,10 +11,9 @@ from typing import Any
 import numpy as np
 
 from versionspace.campaign.images import Pictures
-from versionspace.campaign.learner import training_of
+from versionspace.campaign.learner import group_sizes, training_of
 from versionspace.config import VOTE, Config, settings
 from versionspace.data import DATASETS, Dataset
-from versionspace.ensemble.settings import sizes
 from versionspace.machine import cores
 from versionspace.query.methods import TABLE
 from versionspace.runtime import arithmetic, pick_device
@@ -44,7 +43,7 @@ def agree(
     """
     state, person = replay(ledger.events(), ledger=ledger.path), config.oracle.kind == "person"
     height, width, channels = dataset.train.images.shape[1:]
-    table = sizes(config.ensemble.net, (channels, height, width))
+    table = group_sizes(config, (channels, height, width))
     checks = dict(dataset.checksums) if dataset.report is None else {}
     body: dict[str, Any] = {
         "method": config.query.method,

@@ -239,10 +239,10 @@ def export_model(record: Record, form: str, to: Path, member: int | None = None)
 
     Gives, for ONNX, the largest difference from torch. The names of the classes go with it.
     """
-    from versionspace.campaign.learner import loaded
+    from versionspace.campaign.learner import load_learner
 
     newest = kept_last(record)
-    learner = loaded(record.config, record.folder.weights(newest.number), device="cpu")
+    learner = load_learner(record.config, record.folder.weights(newest.number), device="cpu")
     names = tuple(record.classes)
     if form == "onnx":
         if to.is_dir():

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import numpy as np
 
+from versionspace.campaign.learner import Learner
 from versionspace.data.folder.decode import MAX_BYTES, UnreadableError, decode, decoding, frame
 from versionspace.data.folder.scan import image_files
-from versionspace.ensemble.ensemble import Ensemble
+from versionspace.ensemble import Ensemble
 from versionspace.errors import InputError
 from versionspace.types import Array
 
@@ -35,7 +36,7 @@ class Prediction:
 class Model:
     """Members, the names of their classes, and how images are brought to their size."""
 
-    learner: Ensemble
+    learner: Learner
     classes: tuple[str, ...]
     height: int
     width: int

@@ -20,7 +20,7 @@ from versionspace import rng
 from versionspace.campaign import stop_rules
 from versionspace.campaign.first_ensemble import First
 from versionspace.campaign.images import Pictures
-from versionspace.campaign.learner import Learner, learner, loaded, training_of
+from versionspace.campaign.learner import Learner, load_learner, make_learner, training_of
 from versionspace.campaign.metrics import audited, kappa, measured
 from versionspace.campaign.setup import SAMPLED
 from versionspace.config import Config, Query
@@ -193,7 +193,7 @@ class Rounds:
             with _timed(seconds, "fit"):
                 return self._fitted(state, given, round_)
         seconds["fit"] = self.first.trained(self.config, given, lambda: self._fitted(state, given, round_))
-        return loaded(self.config, self.first.ensemble, self.threads)
+        return load_learner(self.config, self.first.ensemble, self.threads)
 
     def _fitted(self, state: State, given: dict[ImageId, str], round_: int) -> Learner:
         truth = self.pictures.truth("validation")
@@ -208,13 +208,13 @@ class Rounds:
             self.report(Step(round_, "fit", min(1.0, ran / (members * training.epochs))))
 
         self.report(Step(round_, "fit"))
-        ensemble = learner(
+        learner = make_learner(
             self.config, len(state.classes), lambda: self.pictures.of("pool"), training=training,
             normalisation=self._normalisation, threads=self.threads, progress=progress,
         )  # fmt: skip
-        self._normalisation = ensemble.normalisation
+        self._normalisation = learner.normalisation
         labels = np.array([state.classes.index(name) for name in given.values()], np.int64)
-        return ensemble.fit(self._images(given), labels, validation=validation, round=round_)
+        return learner.fit(self._images(given), labels, validation=validation, round=round_)
 
     def _images(self, ids: "dict[ImageId, str] | Array") -> ArrayLike:
         return self.pictures.pool(np.asarray(list(ids), self.pictures.cut.pool.dtype))

@@ -1,10 +1,10 @@
 """The folders of a grid: what cannot be run is refused before any is made, and a config that came to nothing gives way.
 
-Nothing here imports torch, unless the network is one of the user's own or heads.
+Nothing here imports torch, unless the network is one of the user's own.
 
 Whether a campaign can be run as its config says: asked before anything is written, and before hours are spent.
 
-Nothing here imports torch, unless the network is one of the user's own or heads, or a device is named.
+Nothing here imports torch, unless the network is one of the user's own, or a device is named.
 
 A campaign's folder, made before anything heavy is imported.
 """
@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from versionspace.campaign import stop_rules
 from versionspace.campaign.images import Cut, Pictures, cut
+from versionspace.campaign.learner import check_learner
 from versionspace.config import Config, Data, Grid, differences, sentences, written
 from versionspace.data import Dataset
 from versionspace.data.catalogue import DATASETS
@@ -48,11 +49,7 @@ def fitting(config: Config) -> stop_rules.Rule | None:
             "ensemble.members", expected=f"at least {method.members}, since {method.name} compares them",
             got=str(members), fix="The paper's number is 20.",
         )  # fmt: skip
-    if config.ensemble.net == "heads" or ":" in config.ensemble.net:
-        from versionspace.campaign.learner import network, training_of
-
-        network(config.ensemble.net)
-        training_of(config, has_validation=True)
+    check_learner(config)
     if config.machine.device not in ("auto", "cpu"):
         from versionspace.runtime import pick_device
 

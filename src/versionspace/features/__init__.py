@@ -7,12 +7,26 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from versionspace.features.cache import CacheLocation
-from versionspace.features.extractor import EXTRACTORS, FeatureExtractor, available, make_extractor
+from versionspace.features.extractor import (
+    DEFAULT_EXTRACTOR,
+    EXTRACTORS,
+    FeatureExtractor,
+    available,
+    make_extractor,
+)
 
 if TYPE_CHECKING:
     from versionspace.features.extract import CachedExtractor
 
-__all__ = ["EXTRACTORS", "CacheLocation", "CachedExtractor", "FeatureExtractor", "available", "make_extractor"]
+__all__ = [
+    "DEFAULT_EXTRACTOR",
+    "EXTRACTORS",
+    "CacheLocation",
+    "CachedExtractor",
+    "FeatureExtractor",
+    "available",
+    "make_extractor",
+]
 
 
 _LAZY = {"CachedExtractor": "extract"}

@@ -62,6 +62,7 @@ def _lite0(**options: Any) -> FeatureExtractor:
 
 EXTRACTORS: dict[str, Callable[..., FeatureExtractor]] = {"lite0": _lite0}
 """Makes the extractor of each name, with the options ``side`` (None for its default) and ``device``."""
+DEFAULT_EXTRACTOR = "lite0"
 
 
 def make_extractor(

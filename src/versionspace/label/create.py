@@ -2,12 +2,11 @@
 
 from collections.abc import Sequence
 from functools import partial
-from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 
 from versionspace.campaign.campaign import Campaign
 from versionspace.campaign.images import cut, of_a_person
+from versionspace.campaign.learner import default_net, learner_kind
 from versionspace.campaign.setup import absolute
 from versionspace.config import Config
 from versionspace.config.toml import validated
@@ -21,9 +20,6 @@ BUDGET = 300
 AUDIT = 50
 MEMBERS = 10
 METHOD = "gvd-batch"
-SIZES = {"small": 32, "heads": 160}
-"""Pixels a side: a small network trained from nothing needs few, and is eight times as fast for it; a pretrained one
-needs what it was made for."""
 LEAST = 30
 """Fewer images than this are labelled faster by hand."""
 
@@ -44,14 +40,6 @@ def campaign_folder(photos: Path, given: Path | None) -> Path:
     return chosen
 
 
-def default_net() -> str:
-    """Heads on the features of a pretrained network where one is installed, else the small ConvNet."""
-    if find_spec("versionspace.ensemble.heads") is None:
-        return "small"
-    available = getattr(import_module("versionspace.ensemble.heads"), "available", None)
-    return "heads" if available is not None and available() else "small"
-
-
 def suited(
     photos: Path,
     classes: Sequence[str],
@@ -69,9 +57,10 @@ def suited(
             fix="So few are labelled by hand in less time than it takes to train.",
         )  # fmt: skip
     audit = min(AUDIT, budget // 6, len(dataset.train) // 5)
+    side = learner_kind(net).image_side
     values = {
         "data": {"name": str(absolute(photos)), "classes": list(classes), "balanced": False}
-        | ({"size": SIZES[net]} if net in SIZES else {}),
+        | ({} if side is None else {"size": side}),
         "ensemble": {"net": net, "members": MEMBERS},
         "training": {"epochs": 60} if net == "small" else {},
         "query": {"method": method, "size": 10},

@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from versionspace.campaign.images import opened, restored
-from versionspace.campaign.learner import HEADS, learner, training_of
+from versionspace.campaign.learner import learner_kind, make_learner, training_of
 from versionspace.campaign.local_executor import die_with_parent, ignore_interrupts
 from versionspace.campaign.round import Rounds, Step
 from versionspace.ensemble.predict import Opinions
@@ -47,11 +47,11 @@ class Trainer:
         self.config = read_config(self.folder.config)
         pictures = restored(opened(self.config), read_arrays(self.folder.split), partly=True)
         threads = self.config.machine.threads or max(1, cores() - 1)
-        if self.config.ensemble.net == HEADS:
-            # The backbone looks at each image once, ever: while the person gives the first labels.
+        if learner_kind(self.config.ensemble.net).extractor is not None:
+            # Features are computed once and cached: while the person gives the first labels.
             tell({"kind": "step", "round": 0, "stage": "features", "share": 0.0})
             training = training_of(self.config, has_validation=False)
-            learner(self.config, 2, lambda: pictures.of("pool"), training=training, threads=threads)
+            make_learner(self.config, 2, lambda: pictures.of("pool"), training=training, threads=threads)
         self.said: Opinions | None = None
         self.rounds = Rounds(self.config, pictures, self.folder, threads=threads, report=self._step, seen=self._seen)
 
