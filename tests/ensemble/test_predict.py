@@ -174,6 +174,20 @@ def test_a_saved_ensemble_can_be_loaded(ensemble, tmp_path):
     assert json.loads((tmp_path / "a" / "ensemble.json").read_text())["members"] == 3
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("net", ["small", Viewing], ids=["small", "own"])
+def test_an_onnx_file_predicts_the_same(net, tmp_path):
+    import onnxruntime
+
+    members = Ensemble(net, members=2, classes=4, training=QUICK).fit(PIXELS, LABELS)
+    assert members.to_onnx(tmp_path / "all.onnx") < 1e-4
+    assert members.to_onnx(tmp_path / "one.onnx", member=1) < 1e-4
+    expected = members.predict_proba(MORE[:9])
+    for name, probs in (("all", expected.mean(axis=0)), ("one", expected[1])):
+        session = onnxruntime.InferenceSession(str(tmp_path / f"{name}.onnx"))
+        np.testing.assert_allclose(session.run(None, {"images": MORE[:9]})[0], probs, atol=1e-4)
+
+
 def test_precision_and_training_are_saved(tmp_path):
     one = Ensemble("small", members=2, classes=4, dtype=torch.float64)
     one.fit(PIXELS[:20], LABELS[:20], validation=(PIXELS, LABELS)).save(tmp_path)

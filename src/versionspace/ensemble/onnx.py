@@ -20,6 +20,7 @@ from versionspace.ensemble.predict import Predictor
 from versionspace.errors import VersionspaceError
 from versionspace.extras import require
 from versionspace.files import replacing
+from versionspace.nets import to_contiguous
 from versionspace.types import Array
 
 TOLERANCE = 1e-4
@@ -37,12 +38,15 @@ class _SoftVote(nn.Module):
     def __init__(self, stage: nn.Module, predictor: Predictor, members: list[int]) -> None:
         super().__init__()
         self.stage = stage
+        self.channels_last = predictor.network.is_ours
         self.members = nn.ModuleList([predictor.module(m).cpu().float() for m in members])
         self.register_buffer("mean", torch.tensor(predictor.normalisation.mean, dtype=torch.float32))
         self.register_buffer("deviation", torch.tensor(predictor.normalisation.deviation, dtype=torch.float32))
 
     def forward(self, images: Tensor) -> Tensor:
         inputs = ((self.stage(images) - self.mean) / self.deviation).permute(0, 3, 1, 2)
+        if not self.channels_last:
+            inputs = to_contiguous(inputs)
         return torch.stack([member(inputs).softmax(dim=1) for member in self.members]).mean(dim=0)
 
 
