@@ -99,7 +99,7 @@ def test_the_cache_keeps_extractors_apart(tmp_path):
 
 
 def test_networks_for_pixels_and_for_features_are_not_exchanged():
-    with pytest.raises(vs.InputError, match="net: expected one of conv2, .* got 'heads'. Networks for features requ"):
+    with pytest.raises(vs.InputError, match="net: expected one of conv2, .* got 'heads'. .* heads requires an extr"):
         Ensemble("heads")
     with pytest.raises(vs.InputError, match=r"net: expected one of heads, or a function .* got 'conv2'. Pick a name"):
         Heads("conv2", cache=False)

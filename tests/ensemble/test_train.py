@@ -379,9 +379,7 @@ def test_a_frozen_layer_keeps_its_initial_weights():
         assert torch.equal(value, first[name]) == name.startswith("first")
 
 
-@pytest.mark.parametrize(
-    "net", [Twice, Blurring], ids=["one dropout layer, three calls", "unsaved tensor"]
-)
+@pytest.mark.parametrize("net", [Twice, Blurring], ids=["one dropout layer, three calls", "unsaved tensor"])
 def test_users_networks_train_in_double_precision(net):
     pixels, labels = images(40)
     found = Ensemble(net, members=3, classes=4, training=QUICK, dtype=torch.double).fit(pixels, labels)
@@ -395,40 +393,6 @@ def test_other_errors_are_not_hidden(monkeypatch):
     monkeypatch.setattr("versionspace.ensemble.train.fit_group", fails)
     with pytest.raises(RuntimeError, match="a bug"):
         fitted(seed=1)
-
-
-PIXELS, LABELS = images(6)
-BAD = {
-    "labels too high": (PIXELS, [0, 1, 2, 3, 4, 0], {}, "labels: expected classes from 0 to 3, got 0 to 4"),
-    "labels negative": (PIXELS, [0, 1, 2, 3, -1, 0], {}, "labels: .*got -1 to 3"),
-    "labels of other images": (PIXELS, [0, 1], {}, r"labels: expected integer classes of shape \(6,\)"),
-    "labels no numbers": (PIXELS, ["a"] * 6, {}, "labels: "),
-    "float images": (PIXELS / 255, LABELS, {}, "images: expected uint8 images"),
-    "no images": (PIXELS[:0], LABELS[:0], {}, "images: expected uint8 images .* at least one"),
-    "one axis too few": (PIXELS[0, :, :, 0], LABELS, {}, "images: expected uint8"),
-    "validation missing": (PIXELS, LABELS, {"training": "mnist"}, "validation: expected labelled images"),
-    "no such training": (PIXELS, LABELS, {"training": "imagenet"}, "training: expected one of mnist"),
-    "no such setting": (PIXELS, LABELS, {"training": {"epoch": 3}}, "training: expected one of .*epochs"),
-}
-
-
-@pytest.mark.parametrize(("pixels", "labels", "options", "message"), BAD.values(), ids=BAD.keys())
-def test_bad_input_is_rejected_with_a_sentence(pixels, labels, options, message):
-    with pytest.raises(vs.InputError, match=message):
-        Ensemble("small", members=2, classes=4, **options).fit(pixels, labels)
-
-
-@pytest.mark.parametrize(("options", "message"), [
-    ({"members": 0}, "members: expected a whole number of at least 1"),
-    ({"classes": 0}, "classes: "),
-    ({"device": "toaster"}, "device: expected 'auto', 'cpu'"),
-    ({"threads": 0}, "threads: "),
-    ({"net": "vgg"}, "net: expected one of conv2"),
-    ({"seed": -1}, "seed: "),
-])  # fmt: skip
-def test_bad_settings_are_rejected_with_a_sentence(options, message):
-    with pytest.raises(vs.InputError, match=message):
-        Ensemble(**options)
 
 
 @pytest.mark.parametrize(("setting", "value"), [

@@ -107,7 +107,7 @@ class Ensemble:
     def fit(
         self,
         images: ArrayLike,
-        labels: ArrayLike,
+        labels: ArrayLike = None,
         validation: tuple[ArrayLike, ArrayLike] | None = None,
         round: int = 0,  # noqa: A002 — the word people use
     ) -> Self:
@@ -328,6 +328,13 @@ class Ensemble:
         for m in range(self.members):
             with seeded(rng.key(self.seed, "ensemble", round_, m, "weights") % 2**63):
                 modules.append(net.make())
+        if len({id(module) for module in (net.plain, *modules)}) <= self.members:
+            raise InputError(
+                "net",
+                expected="a factory that returns a new module on each call",
+                got="the same module twice",
+                fix="Construct the module inside the factory, so that members start from different weights.",
+            )
         state = stack(modules)
         return {
             name: value.to(self.device, self.dtype if value.is_floating_point() else None)

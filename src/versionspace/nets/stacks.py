@@ -82,16 +82,23 @@ class Network:
 
 def find_factory(net: str | Factory, on_features: bool = False) -> Factory:
     """Return the factory of this name, among those for images or for features, or the user's own factory."""
+    if isinstance(net, nn.Module):
+        raise InputError(
+            "net",
+            expected="a name, or a factory that makes a new module for each member",
+            got=f"a module ({type(net).__name__})",
+            fix="Pass a function: lambda shape, classes: …, where shape is (channels, height, width).",
+        )
     if callable(net):
         return net
     names = FEATURE_NETS if on_features else NETS
-    if net in names:
+    if isinstance(net, str) and net in names:
         return names[net]
     raise InputError(
         "net",
         expected="one of " + ", ".join(names) + ", or a function (shape, classes) -> torch.nn.Module",
         got=repr(net),
-        fix="Networks for features require an extractor." if net in FEATURE_NETS else "Pick a name, or pass a factory.",
+        fix="Pick a name, or pass a factory. " + ", ".join(FEATURE_NETS) + " requires an extractor.",
     )
 
 
