@@ -1,5 +1,6 @@
 # make demo      label handwritten digits with three query methods and write a report (two minutes after set-up)
 # make test      run every test
+# make coverage  run every test and measure which lines of src they run (slower; fails below the threshold)
 # make check     lint, format, types and import contracts
 # make bench     measure every speed claim as a ratio within one run
 # make docs      write the pages that are generated from the code
@@ -12,7 +13,7 @@ SOURCES := pyproject.toml setup.py constraints.txt tools/setup src/versionspace/
 # Idle OpenMP threads sleep instead of spinning: on a busy machine, two spinning threads are slower than one.
 QUIET := OMP_WAIT_POLICY=PASSIVE GOMP_SPINCOUNT=0
 
-.PHONY: setup demo test check bench docs clean
+.PHONY: setup demo test coverage check bench docs clean
 .NOTPARALLEL:  # two set-ups must not install into .venv at the same time
 
 setup: .venv/installed-dev
@@ -36,6 +37,12 @@ demo: .venv/installed-demo
 
 test: setup
 	$(QUIET) $(BIN)/python -m pytest
+
+coverage: setup
+	rm -f .coverage .coverage.*
+	$(QUIET) $(BIN)/coverage run -m pytest
+	$(BIN)/coverage combine -q
+	$(BIN)/coverage report
 
 check: setup
 	$(BIN)/ruff check .

