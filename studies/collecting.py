@@ -96,11 +96,12 @@ def _ended(folders: Sequence[Path]) -> list[Record]:
 
 
 def _row(found: Round) -> list[float | int | None]:
-    metrics = found.metrics or {}
-    test, pool = metrics["sets"].get("test", {}), metrics["sets"].get("pool", {})
+    metrics = found.metrics
+    assert metrics is not None
+    test, pool = (metrics.sets[name].to_body() if name in metrics.sets else {} for name in ("test", "pool"))
     values: dict[str, Any] = {name: test.get(name) for name in COLUMNS if name in test}
     values |= {f"pool_{name}": pool.get(name) for name in ("accuracy", "pwd", "wrong_agreement")}
-    values |= {name: metrics[name] for name in ("labels", "fit", "consistent", "epochs")}
+    values |= {name: getattr(metrics, name) for name in ("labels", "fit", "consistent", "epochs")}
     values |= {"fit_seconds": found.seconds.get("fit"), "all_seconds": sum(found.seconds.values())}
     return [_short(values.get(name)) for name in COLUMNS]
 

@@ -1,4 +1,4 @@
-"""The commands, and how their errors reach a person: a sentence and an exit code, never a traceback."""
+"""The command line. Expected errors are printed as one sentence with an exit code, never as a traceback."""
 
 import sys
 from typing import Annotated
@@ -58,7 +58,7 @@ def options(
 
 
 def main() -> None:
-    """Runs the command line."""
+    """Run the command line."""
     try:
         app(prog_name="versionspace")
     except VersionspaceError as error:
