@@ -223,7 +223,8 @@ def full_size(study: Study) -> str:
         rows.append([
             f"`{row['preset']}`", f"{row['pool']:,}", str(row["members"]), str(row["epochs"]), str(row["labels"]),
             f"{estimate['seconds']:.0f}", f"{run['seconds']:.0f}", fit, f"{rest:.0f}",
-            f"{estimate['memory'] / 1e9:.2f}", f"{run['memory'] / 1e9:.2f}", f"{estimate['disk'] / 1e6:.0f}", f"{run['disk'] / 1e6:.0f}",
+            f"{estimate['memory'] / 1e9:.2f}", f"{run['memory'] / 1e9:.2f}",
+            f"{estimate['disk'] / 1e6:.0f}", f"{run['disk'] / 1e6:.0f}",
         ])  # fmt: skip
     head = ["preset", "pool", "members", "epochs", "labels", "estimated (s)", "measured (s)", "fits (s)", "rest (s)",
             "memory estimated (GB)", "measured (GB)", "disk estimated (MB)", "measured (MB)"]  # fmt: skip
