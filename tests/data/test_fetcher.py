@@ -345,7 +345,7 @@ def test_who_waits_says_so(tmp_path, root):
             spec = known(MNIST, tmp_path / "made")
             running = pool.submit(prepare, spec, source=tmp_path / "made", cache=root, say=said.put)
             assert said.get(timeout=30) == "mnist: another process is fetching it; waiting for that one."
-            time.sleep(2 * locks.SECONDS)
+            time.sleep(2 * locks.POLL_SECONDS)
             assert not running.done()
         check(root, running.result(timeout=30), made)
 

@@ -21,7 +21,7 @@ from versionspace.label.import_labels import (
     read_labels,
     usable_labels,
 )
-from versionspace.query.api import find
+from versionspace.query.methods import find
 from versionspace.store.layout import Folder, is_campaign, read_config
 
 BUDGET = 300
