@@ -25,6 +25,17 @@ def test_a_file_is_replaced_when_the_block_ends(tmp_path, durable):
         assert list(target.parent.iterdir()) == [target]
 
 
+def test_an_open_or_linked_old_file_keeps_its_content(tmp_path):
+    """The new file takes over the name of the old one; it does not overwrite it."""
+    target = tmp_path / "a.txt"
+    target.write_text("old")
+    (tmp_path / "link").hardlink_to(target)
+    with replacing(target) as temporary:
+        temporary.write_text("new")
+    assert target.read_text() == "new"
+    assert (tmp_path / "link").read_text() == "old"
+
+
 def test_a_failed_block_leaves_the_old_file(tmp_path):
     target = tmp_path / "a.txt"
     target.write_text("old")

@@ -118,3 +118,22 @@ def test_other_errors_are_raised(path, monkeypatch):
     monkeypatch.setattr(locks, "_lock", broken)
     with pytest.raises(OSError, match="I/O error"):
         FileLock(path).acquire()
+
+
+def test_an_exclusive_block_reuses_the_file_that_a_killed_process_left(path):
+    path.write_text("")
+    waited = []
+    with exclusive(path, lambda: waited.append(1)):
+        assert not FileLock(path).acquire()
+    assert not path.exists()
+    assert waited == []
+
+
+def test_an_exclusive_block_works_on_a_file_system_without_locks(path, monkeypatch):
+    def unsupported(descriptor):
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(locks, "_lock", unsupported)
+    with exclusive(path, lambda: None):
+        pass
+    assert not path.exists()

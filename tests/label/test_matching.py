@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import versionspace as vs
-from versionspace.data import Dataset, Part
+from versionspace.data import Dataset, Subset
 from versionspace.errors import InputError
 from versionspace.label.import_labels import match_rows
 from versionspace.label.label_studio import LabelledFile, spellings
@@ -16,7 +16,7 @@ from versionspace.label.status import labels_csv
 
 def images(*files):
     """A dataset whose images are known by the names of their files."""
-    return Dataset("photos", ("cat", "dog"), Part(np.zeros((len(files), 1, 1, 1), np.uint8), None,
+    return Dataset("photos", ("cat", "dog"), Subset(np.zeros((len(files), 1, 1, 1), np.uint8), None,
                                                   np.array(files), tuple(files)))  # fmt: skip
 
 

@@ -123,8 +123,8 @@ def predict(
 
     Example: versionspace predict model photos/
     """
-    from versionspace.campaign.export import safe_cell
     from versionspace.campaign.inference import images_in, read_model
+    from versionspace.data import safe_cell
     from versionspace.store.layout import refuse_folder, write
     from versionspace.text import printable
 

@@ -21,8 +21,7 @@ from typing import TypeAlias
 from versionspace.campaign.campaign import Campaign
 from versionspace.campaign.images import Cut
 from versionspace.campaign.round import proposed
-from versionspace.data import Dataset
-from versionspace.data.label_table import read_rows
+from versionspace.data import Dataset, read_label_table
 from versionspace.errors import InputError
 from versionspace.files import is_sha256, sha256
 from versionspace.label.label_studio import LabelledFile, choices
@@ -249,9 +248,9 @@ def read_labels(
                 str(path), expected="an export of Label Studio, as JSON", got=str(error), fix="Export it again."
             ) from error
     else:
-        rows = read_rows(path)
-        lost = tuple(row.name for row in rows if row.lost)
-        named = [LabelledFile(row.files or (row.image,), row.label, row.image) for row in rows if not row.lost]
+        rows = read_label_table(path)
+        lost = tuple(row.name for row in rows if row.orphaned)
+        named = [LabelledFile(row.spellings or (row.id,), row.label, row.id) for row in rows if not row.orphaned]
     return _from_file(dataset, classes, named, path, folder, lost)
 
 
@@ -268,10 +267,10 @@ def _ignored_classes(dataset: Dataset) -> tuple[str, ...]:
     """Return a note on classes of the folder that were not chosen; sub-folders without any class need none."""
     for source in dataset.report.sources if dataset.report else ():
         other = [name for name in source.classes if name not in dataset.classes]
-        if source.part == "train" and other and (source.table or len(other) < len(source.classes)):
+        if source.subset == "train" and other and (source.from_table or len(other) < len(source.classes)):
             are = "is" if len(other) == 1 else "are"
             listed = ", ".join(other[:5]) + (f" and {len(other) - 5} more" if len(other) > 5 else "")
-            what = f"labels of {listed}" if source.table else "folder names"
+            what = f"labels of {listed}" if source.from_table else "folder names"
             return (
                 f"{what} are not imported, since {listed} {are} not among the classes {', '.join(dataset.classes)}",
             )
