@@ -15,7 +15,7 @@ from sklearn.linear_model import LogisticRegression
 from torch.nn import functional as F
 
 from benchmarks.measure import report, seconds, side_by_side
-from versionspace.data import Part, load, split
+from versionspace.data import Subset, load, split
 from versionspace.ensemble import Heads
 from versionspace.features import CachedExtractor, make_extractor
 from versionspace.features.lite import SIDE, Lite0, module_name, weights_file
@@ -57,7 +57,7 @@ def extractor(side: int) -> CachedExtractor:
     return CachedExtractor(make_extractor("lite0", side=side), threads=cores(), cache=False)
 
 
-def extracting(pool: Part, side: int) -> None:
+def extracting(pool: Subset, side: int) -> None:
     """Measure images that are not in the cache."""
     images = np.array(pool.images[:256])
     compute = lambda: extractor(side)(images)  # noqa: E731
@@ -72,7 +72,7 @@ def extracting(pool: Part, side: int) -> None:
     )
 
 
-def caching(heads: Heads, pool: Part) -> None:
+def caching(heads: Heads, pool: Subset) -> None:
     images = pool.images[:256]
     cached, computed = side_by_side(lambda: heads.inputs.read(images), lambda: extractor(SIDE)(images), 3)
     report(
@@ -84,7 +84,7 @@ def caching(heads: Heads, pool: Part) -> None:
     )
 
 
-def fitting(heads: Heads, pool: Part) -> None:
+def fitting(heads: Heads, pool: Subset) -> None:
     images, labels = pool.images[:400], pool.labels[:400]
     fit = lambda: heads.fit(images, labels)  # noqa: E731
     elapsed, busy = seconds(fit, 5), processor_seconds(fit)
@@ -94,7 +94,7 @@ def fitting(heads: Heads, pool: Part) -> None:
     )  # fmt: skip
 
 
-def learning(heads: Heads, pool: Part, test: Part) -> None:
+def learning(heads: Heads, pool: Subset, test: Subset) -> None:
     """Compare with a logistic regression on the same random labels and the same normalised features."""
     assert heads.normalisation is not None
     mean, deviation = np.array(heads.normalisation.mean), np.array(heads.normalisation.deviation)

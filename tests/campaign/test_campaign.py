@@ -64,25 +64,25 @@ def test_a_round_is_what_the_library_gives_by_hand(finished):
     metrics = finished.rounds[2].metrics
     for name in ("test", "pool", "validation"):
         part = digits.train.take(split[name])
-        probs, found = ensemble.predict_proba(part.images), metrics["sets"][name]
+        probs, found = ensemble.predict_proba(part.images), metrics.sets[name]
         votes = probs.argmax(-1)
         right = votes == part.labels
         distance = vs.projection_distance(probs, part.labels)
-        assert found["accuracy"] == right.mean()
-        assert found["accuracy_deviation"] == pytest.approx(right.mean(axis=1).std(ddof=1), abs=1e-15)
-        assert found["vote_accuracy"] == (vs.majority_vote(probs) == part.labels).mean()
-        assert found["pwd"] == vs.pairwise_disagreement(votes)
-        assert found["gvd"] == vs.gibbs_vote_disagreement(probs)
-        assert found["gvd_hard"] == vs.gibbs_vote_disagreement(votes, vote="hard")
-        assert found["agreement"] == vs.agreement_region(votes).mean()
-        assert found["wrong_agreement"] == vs.wrong_agreement(votes, part.labels)
-        assert found["gibbs_distance"] == distance.gibbs
-        assert found["vote_distance"] == distance.vote
-        assert 1 - found["accuracy"] == pytest.approx(found["wrong_agreement"] + found["gibbs_distance"], abs=1e-12)
-    assert metrics["diameter"] == metrics["sets"]["validation"]["pwd"]
-    assert metrics["fit"] == np.mean([h.fit for h in ensemble.history_])
-    assert metrics["consistent"] == np.mean([h.fit == 1 for h in ensemble.history_])
-    assert sum(metrics["classes"].values()) == 15
+        assert found.accuracy == right.mean()
+        assert found.accuracy_deviation == pytest.approx(right.mean(axis=1).std(ddof=1), abs=1e-15)
+        assert found.vote_accuracy == (vs.majority_vote(probs) == part.labels).mean()
+        assert found.pwd == vs.pairwise_disagreement(votes)
+        assert found.gvd == vs.gibbs_vote_disagreement(probs)
+        assert found.gvd_hard == vs.gibbs_vote_disagreement(votes, vote="hard")
+        assert found.agreement == vs.agreement_region(votes).mean()
+        assert found.wrong_agreement == vs.wrong_agreement(votes, part.labels)
+        assert found.gibbs_distance == distance.gibbs
+        assert found.vote_distance == distance.vote
+        assert 1 - found.accuracy == pytest.approx(found.wrong_agreement + found.gibbs_distance, abs=1e-12)
+    assert metrics.diameter == metrics.sets["validation"].pwd
+    assert metrics.fit == np.mean([h.fit for h in ensemble.history_])
+    assert metrics.consistent == np.mean([h.fit == 1 for h in ensemble.history_])
+    assert sum(metrics.classes.values()) == 15
     assert (finished.votes(2) == ensemble.votes(digits.train.take(split["test"]).images)).all()
     left = np.setdiff1d(split["pool"], given)
     scores = vs.utilities(
@@ -105,7 +105,7 @@ def test_every_method_runs_and_starts_alike(method, finished, tmp_path):
     found = done(tmp_path, f"query.method={method}", "budget.total=15", "query.passes=3")
     assert found.ended == "budget"
     assert found.rounds[0].asked == finished.rounds[0].asked
-    assert found.rounds[1].metrics["sets"] == finished.rounds[1].metrics["sets"]  # the same first ensemble
+    assert found.rounds[1].metrics.sets == finished.rounds[1].metrics.sets  # the same first ensemble
     assert len(set(found.rounds[1].asked)) == 5
     assert all(np.isfinite(found.rounds[1].utilities))
 
@@ -149,7 +149,7 @@ def test_answers_may_be_few_late_corrected_and_skipped(tmp_path):
         campaign.close_round()
         second = campaign.propose()
         assert second.round == 1
-        assert campaign.state.metrics[1]["labels"] == 1
+        assert campaign.state.metrics[1].labels == 1
         assert b not in second.ids
         campaign.accept({c: 1})  # late: still taken
         assert campaign.state.given() == {a: "4", c: "1"}
@@ -309,10 +309,10 @@ def test_the_audit_is_uniform_never_trained_on_and_paid_for(tmp_path):
     assert not asked & set(found.audit)
     assert found.spent == 40
     assert found.measured()[-1].labels == 25
-    last = found.measured()[-1].metrics["audit"]
-    assert last["images"] == 15
-    assert 0 <= last["low"] <= last["accuracy"] <= last["high"] <= 1
-    assert last["low"] < last["accuracy"]
+    last = found.measured()[-1].metrics.audit
+    assert last.images == 15
+    assert 0 <= last.low <= last.accuracy <= last.high <= 1
+    assert last.low < last.accuracy
 
 
 def test_without_validation_distances_are_measured_on_images_that_are_never_asked(tmp_path):
@@ -323,16 +323,16 @@ def test_without_validation_distances_are_measured_on_images_that_are_never_aske
     assert not asked & set(split["reference"].tolist())
     assert found.ended == "the pool is exhausted"
     assert len(asked) == 120
-    assert "validation" not in found.measured()[0].metrics["sets"]
-    assert found.measured()[0].metrics["diameter"] == found.measured()[0].metrics["sets"]["reference"]["pwd"]
+    assert "validation" not in found.measured()[0].metrics.sets
+    assert found.measured()[0].metrics.diameter == found.measured()[0].metrics.sets["reference"].pwd
 
 
 def test_cold_start_asks_for_unlike_images_until_each_class_has_a_label(tmp_path):
     found = done(tmp_path, "data.initial=0", "budget.total=80")
     assert found.rounds[0].purpose == "cold start"
     first = found.measured()[0].metrics
-    assert min(first["classes"].values()) >= 1
-    assert 10 <= first["labels"] <= 70
+    assert min(first.classes.values()) >= 1
+    assert 10 <= first.labels <= 70
 
 
 def test_cold_start_is_capped_with_a_warning(tmp_path, caplog):
@@ -451,8 +451,8 @@ def test_kappa_compares_with_the_round_before(finished):
     from versionspace.store.layout import read_arrays
 
     votes = [read_arrays(finished.folder.votes(r))["reference_vote"] for r in (1, 2)]
-    assert finished.rounds[1].metrics["kappa"] is None
-    assert finished.rounds[2].metrics["kappa"] == kappa(*votes)
+    assert finished.rounds[1].metrics.kappa is None
+    assert finished.rounds[2].metrics.kappa == kappa(*votes)
 
 
 def test_a_folder_with_a_person(tmp_path):
@@ -492,8 +492,8 @@ kind = "person"
     assert purposes[:2] == ["audit", "cold start"]
     assert purposes[-1] == "query"
     assert found.spent == 20
-    assert "accuracy" not in found.measured()[-1].metrics["sets"]["pool"]
-    assert found.measured()[-1].metrics["audit"]["images"] == 5
+    assert found.measured()[-1].metrics.sets["pool"].accuracy is None
+    assert found.measured()[-1].metrics.audit.images == 5
     assert verify(tmp_path / "c") == {tmp_path / "c": []}
     from typer.testing import CliRunner
 
@@ -544,8 +544,8 @@ def test_a_folder_whose_classes_are_others_than_at_the_start_is_refused(kind, en
 def test_heads_on_a_pretrained_backbone(method, tmp_path):
     found = done(tmp_path, "ensemble.net=heads", "training={}", f"query.method={method}", "budget.total=15")
     assert found.ended == "budget"
-    assert found.measured()[-1].metrics["fit"] > 0.99
-    assert found.measured()[-1].metrics["sets"]["test"]["accuracy"] > 0.3
+    assert found.measured()[-1].metrics.fit > 0.99
+    assert found.measured()[-1].metrics.sets["test"].accuracy > 0.3
     again = done(tmp_path / "again", "ensemble.net=heads", "training={}", f"query.method={method}", "budget.total=15")
     assert [r.metrics for r in again.rounds] == [r.metrics for r in found.rounds]
 
@@ -574,7 +574,7 @@ def test_labels_corrected_after_the_end_are_learnt_when_it_is_reopened(tmp_path)
         assert campaign.propose() is None
     after = read(tmp_path / "c")
     assert [r.labels for r in after.measured()] == [10, 15, 20, 25, 25]
-    assert after.measured()[-1].metrics["classes"] != after.measured()[-2].metrics["classes"]
+    assert after.measured()[-1].metrics.classes != after.measured()[-2].metrics.classes
     assert after.ended == "budget"
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
-from versionspace.campaign.metrics import audited, kappa, measured
+from versionspace.campaign.metrics import audit_metrics, kappa, set_metrics
 
 
 def test_kappa_on_known_cases():
@@ -17,22 +17,22 @@ def test_kappa_on_known_cases():
 
 
 def test_without_truth_only_what_needs_none():
-    found = measured(np.array([[0, 1], [0, 0]]), np.array([0, 0]), None)
-    assert found == {"images": 2, "pwd": 0.5, "gvd": 0.25, "gvd_hard": 0.25, "agreement": 0.5}
+    found = set_metrics(np.array([[0, 1], [0, 0]]), np.array([0, 0]), None)
+    assert found.to_body() == {"images": 2, "pwd": 0.5, "gvd": 0.25, "gvd_hard": 0.25, "agreement": 0.5}
 
 
 def test_one_member_has_no_deviation():
-    assert measured(np.array([[0, 1]]), np.array([0, 1]), np.array([0, 0]))["accuracy_deviation"] == 0.0
+    assert set_metrics(np.array([[0, 1]]), np.array([0, 1]), np.array([0, 0])).accuracy_deviation == 0.0
 
 
 @pytest.mark.parametrize(("right", "n"), [(0, 10), (10, 10), (7, 10), (45, 50)])
 def test_the_first_interval_is_clopper_and_pearsons_at_half_the_level(right, n):
     votes = dict.fromkeys(range(n), 0)
     answers = {i: 0 if i < right else 1 for i in range(n)}
-    found = audited(votes, answers, 1, 0.9)
+    found = audit_metrics(votes, answers, 1, 0.9)
     exact = binomtest(right, n).proportion_ci(0.95, "exact")
-    assert (found["low"], found["high"]) == pytest.approx((exact.low, exact.high))
-    assert found["accuracy"] == right / n
+    assert (found.low, found.high) == pytest.approx((exact.low, exact.high))
+    assert found.accuracy == right / n
 
 
 def test_the_interval_holds_in_all_rounds_at_once():
@@ -45,8 +45,8 @@ def test_the_interval_holds_in_all_rounds_at_once():
         draws = rng.uniform(size=n)  # the same audit images all along
         for t, truth in enumerate(truths, 1):
             votes = {i: int(u < truth) for i, u in enumerate(draws)}
-            found = audited(votes, dict.fromkeys(range(n), 1), t, level)
-            if not found["low"] <= truth <= found["high"]:
+            found = audit_metrics(votes, dict.fromkeys(range(n), 1), t, level)
+            if not found.low <= truth <= found.high:
                 failed += 1
                 break
     assert failed / runs <= 1 - level
@@ -54,5 +54,5 @@ def test_the_interval_holds_in_all_rounds_at_once():
 
 def test_a_later_look_pays_with_a_wider_interval():
     votes, answers = dict.fromkeys(range(30), 0), {i: int(i < 6) for i in range(30)}
-    first, tenth = audited(votes, answers, 1, 0.95), audited(votes, answers, 10, 0.95)
-    assert tenth["low"] < first["low"] < first["high"] < tenth["high"]
+    first, tenth = audit_metrics(votes, answers, 1, 0.95), audit_metrics(votes, answers, 10, 0.95)
+    assert tenth.low < first.low < first.high < tenth.high

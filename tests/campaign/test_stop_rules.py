@@ -2,13 +2,15 @@
 
 import pytest
 
+from metrics import AuditMetrics, round_metrics, set_metrics
 from versionspace.campaign.stop_rules import accuracy, audit, budget, diameter, flat, kappa, parse
 from versionspace.errors import InputError
 
 
 def round_(labels=50, pwd=0.2, k=None, low=None, acc=0.8):
-    found = None if low is None else {"images": 30, "accuracy": low + 0.05, "low": low, "high": 1.0}
-    return {"labels": labels, "diameter": pwd, "kappa": k, "audit": found, "sets": {"validation": {"accuracy": acc}}}
+    found = None if low is None else AuditMetrics(30, low + 0.05, low, 1.0)
+    sets = {"validation": set_metrics(accuracy=acc)}
+    return round_metrics(labels=labels, diameter=pwd, kappa=k, audit=found, sets=sets)
 
 
 @pytest.mark.parametrize(

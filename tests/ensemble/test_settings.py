@@ -7,7 +7,7 @@ import pytest
 
 from ensemble.made_up import images
 from nets.test_stacks import Viewing
-from versionspace.data.dataset import Rows
+from versionspace.data.dataset import ImageView
 from versionspace.ensemble import Ensemble, Normalisation, Training
 from versionspace.ensemble.settings import OTHERS, SIZES, sizes
 from versionspace.errors import TrainingError
@@ -129,7 +129,7 @@ def test_statistics_by_counting_are_bitwise_equal(shape):
     pixels = np.random.default_rng(0).integers(0, 256, shape).astype(np.uint8)
     assert Normalisation.of(pixels) == plain_statistics(pixels)
     rows = np.random.default_rng(1).permutation(len(pixels))[: len(pixels) // 2]
-    assert Normalisation.of(Rows(pixels, rows)) == plain_statistics(pixels[rows])
+    assert Normalisation.of(ImageView(pixels, rows)) == plain_statistics(pixels[rows])
 
 
 def test_statistics_of_many_large_images_take_little_memory():
@@ -148,6 +148,6 @@ def test_rows_that_are_read_lazily_give_the_same_result():
     training = Training(epochs=2, watch="training loss")
     found = [
         Ensemble("small", members=2, classes=4, training=training).fit(given, labels[order]).predict_proba(given)
-        for given in (pixels[order], Rows(pixels, order))
+        for given in (pixels[order], ImageView(pixels, order))
     ]
     np.testing.assert_array_equal(*found)

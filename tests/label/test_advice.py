@@ -1,16 +1,19 @@
 """The stop light: never green without an audit."""
 
+from dataclasses import replace
+
+from metrics import AuditMetrics, round_metrics
 from versionspace.campaign.advice import AUDITED, advice
 from versionspace.campaign.stop_rules import parse
 
 
 def a_round(labels, diameter, audit=None, fit=1.0, **classes):
-    return {"labels": labels, "diameter": diameter, "fit": fit, "kappa": 0.99,
-            "classes": classes or {"cat": 50, "dog": 50}, "audit": audit, "sets": {}}  # fmt: skip
+    classes = classes or {"cat": 50, "dog": 50}
+    return round_metrics(labels=labels, diameter=diameter, fit=fit, kappa=0.99, classes=classes, audit=audit)
 
 
 def audit(accuracy=0.95, images=40):
-    return {"images": images, "accuracy": accuracy, "low": accuracy - 0.1, "high": min(1.0, accuracy + 0.04)}
+    return AuditMetrics(images, accuracy if images else None, accuracy - 0.1, min(1.0, accuracy + 0.04))
 
 
 FLAT = [a_round(60 + 10 * n, 0.02, audit()) for n in range(5)]
@@ -29,13 +32,13 @@ def test_flat_and_audited_is_green_and_says_both():
 
 def test_a_flat_diameter_alone_is_never_green():
     for missing in (None, audit(images=0), audit(images=AUDITED - 1)):
-        found = advice([dict(r, audit=missing) for r in FLAT], total=300, spent=110)
+        found = advice([replace(r, audit=missing) for r in FLAT], total=300, spent=110)
         assert found.light == "amber"
         assert "audit" in found.sentence
 
 
 def test_a_rule_that_fires_on_the_diameter_alone_is_not_green_either():
-    rounds = [dict(r, audit=None) for r in FLAT[:1]]
+    rounds = [replace(r, audit=None) for r in FLAT[:1]]
     assert advice(rounds, total=300, spent=60, rule=parse("diameter(0.05)")).light == "amber"
 
 
@@ -53,11 +56,11 @@ def test_two_rounds_are_too_early():
 
 
 def test_a_rare_class_a_bad_fit_and_a_low_audit_each_turn_it_amber():
-    rare = [dict(r, classes={"cat": 90, "other": 1}) for r in FLAT]
+    rare = [replace(r, classes={"cat": 90, "other": 1}) for r in FLAT]
     assert "“other” has one label" in advice(rare, total=300, spent=110).sentence
-    loose = [dict(r, fit=0.9) for r in FLAT]
+    loose = [replace(r, fit=0.9) for r in FLAT]
     assert "90.0%" in advice(loose, total=300, spent=110).sentence
-    low = [dict(r, audit=audit(0.6)) for r in FLAT]
+    low = [replace(r, audit=audit(0.6)) for r in FLAT]
     assert "60%" in advice(low, total=300, spent=110).sentence
     assert {advice(r, total=300, spent=110).light for r in (rare, loose, low)} == {"amber"}
 

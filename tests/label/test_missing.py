@@ -18,7 +18,7 @@ from versionspace.campaign.metrics import kappa
 from versionspace.cli.main import app
 from versionspace.errors import InputError
 from versionspace.label.guesses import fitting, keep
-from versionspace.label.image_encoding import Showing
+from versionspace.label.image_encoding import ImageEncoder
 from versionspace.label.messages import Answer, Guesses
 from versionspace.label.service import Desk
 from versionspace.label.status import status
@@ -89,8 +89,8 @@ def test_an_image_that_is_gone_is_left_out_and_its_label_kept(folder, files, cap
         assert campaign.state.spent() == spent, "the label was given"
         before = len(campaign.state.given())
         proposal = answered(folder, campaign, rounds=2)
-        assert campaign.state.metrics[proposal.round]["labels"] >= before
-        assert campaign.state.metrics[proposal.round]["sets"]["pool"]["images"] == 119
+        assert campaign.state.metrics[proposal.round].labels >= before
+        assert campaign.state.metrics[proposal.round].sets["pool"].images == 119
     (row,) = [r for r in csv.DictReader(export(folder, "csv")[0].read_text().splitlines()) if r["missing"]]
     assert (row["id"], row["file"], row["class"]) == (labelled, files.names[labelled], folder.truth[labelled])
     lines = [json.loads(line) for line in export(folder, "jsonl")[0].read_text().splitlines()]
@@ -131,7 +131,7 @@ def test_images_that_are_asked_for_and_gone_hold_nothing_up_and_are_asked_when_t
         for proposal in campaign:
             campaign.accept({i: folder.truth[i] for i in proposal.ids})
         assert campaign.state.spent() == 60
-        assert campaign.state.metrics[max(campaign.state.metrics)]["audit"]["images"] == len(audit)
+        assert campaign.state.metrics[max(campaign.state.metrics)].audit.images == len(audit)
         assert campaign.state.problems == []
     assert verify(campaign.folder.path) == {campaign.folder.path: []}
 
@@ -152,7 +152,7 @@ def test_distances_are_measured_on_the_images_that_are_there(folder, files):
     with vs.label_folder(folder.photos) as campaign:
         answered(folder, campaign, rounds=2)
         found = campaign.state.metrics
-    assert [found[n]["sets"]["reference"]["images"] for n in (2, 3)] == [len(reference), len(reference) - 3]
+    assert [found[n].sets["reference"].images for n in (2, 3)] == [len(reference), len(reference) - 3]
     assert "reference_ids" not in read_arrays(campaign.folder.votes(2))
     assert (read_arrays(campaign.folder.votes(3))["reference_ids"] == reference[3:]).all()
 
@@ -242,7 +242,7 @@ def test_the_page_says_what_is_missing_and_never_asks_for_it(folder, files):
     gone = [mine[0].image, mine[2].image, mine[3].image]
     files.take(*gone)
     with vs.label_folder(folder.photos) as campaign:
-        desk, showing = Desk(campaign), Showing(folder.photos, campaign.dataset, campaign.pictures.files)
+        desk, showing = Desk(campaign), ImageEncoder(folder.photos, campaign.dataset, campaign.pictures.files)
         told = status(desk, None, showing, "tab", "")
         assert [t.partition(":")[0] for t in told["troubles"]] == sorted(files.names[i] for i in gone)
         assert sum(c["labels"] for c in told["classes"]) == 1

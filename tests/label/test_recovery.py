@@ -129,7 +129,7 @@ def test_a_trainer_that_is_started_again_goes_on_without_an_image_that_is_gone(f
         os.kill(old, signal.SIGKILL)
         until(lambda: [pid for pid in children(server.process.pid) if pid != old], 20)
         label(12)
-        until(lambda: read(server.folder).measured()[-1].metrics["sets"]["pool"]["images"] == images)
+        until(lambda: read(server.folder).measured()[-1].metrics.sets["pool"].images == images)
         return client.status()["troubles"]
 
     with Server(folder.campaign(100)) as server:

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from metrics import round_metrics
 from versionspace.campaign.campaign import Campaign
 from versionspace.campaign.round import proposed
 from versionspace.errors import InputError
@@ -30,8 +31,7 @@ def labelled(desk, count, session="tab", who=""):
 
 
 def metrics(labels, **more):
-    return {"labels": labels, "diameter": 0.2, "kappa": None, "fit": 1.0, "audit": None, "sets": {},
-            "classes": {"0": 1, "1": 1, "2": 1}} | more  # fmt: skip
+    return round_metrics(labels=labels, classes={"0": 1, "1": 1, "2": 1}).to_body() | more
 
 
 def a_round(desk, round_, ids, agreement=1.0, audit=None):

@@ -4,6 +4,8 @@ Each test image has a difficulty and a wrong class that tempts everybody; a memb
 labels. A method's ``skill`` says how much a label is worth to it.
 """
 
+from dataclasses import replace
+
 import numpy as np
 
 from versionspace import rng
@@ -98,8 +100,9 @@ def went_on(folder, *counts, fit=1.0):
     place = Folder(folder)
     for count in counts:
         last = read_record(folder).measured()[-1]
-        test = {**last.metrics["sets"]["test"], "accuracy": last.metrics["sets"]["test"]["accuracy"] - 0.01}
-        body = {**last.metrics, "labels": count, "fit": fit, "sets": {**last.metrics["sets"], "test": test}}
+        before = last.metrics.sets
+        sets = {**before, "test": replace(before["test"], accuracy=before["test"].accuracy - 0.01)}
+        body = replace(last.metrics, labels=count, fit=fit, sets=sets).to_body()
         place.votes(last.number + 1).write_bytes(place.votes(last.number).read_bytes())
         with Ledger.open(place.ledger) as ledger:
             ledger.append([Event("measured", last.number + 1, body, environment={"seconds": dict(last.seconds)})])
@@ -147,7 +150,7 @@ def _measure(
     counts = {name: labels // len(classes) for name in classes}
     body = {
         "labels": labels, "classes": counts, "fit": fit, "consistent": 1.0, "epochs": 30.0,
-        "diameter": sets["reference"]["pwd"], "kappa": None, "sets": sets,
+        "diameter": sets["reference"]["pwd"], "kappa": None, "sets": sets, "votes_sha256": "",
         "audit": {"images": 20, "accuracy": 0.8, "low": 0.6, "high": 0.95} if config.budget.audit else None,
     }  # fmt: skip
     spent = {"fit": 2.0 + labels / 10, "predict": 0.5, "measure": 0.25, "query": 0.1 * skill} if seconds else {}

@@ -1,7 +1,9 @@
 """From events to state, and what cannot be."""
 
+from metrics import round_metrics
 from versionspace.store import Event, replay
 
+MEASURED = round_metrics(labels=1).to_body()
 BEGUN = Event("begun", body={"classes": ["cat", "dog"]})
 
 
@@ -43,7 +45,7 @@ def test_a_closed_round_waits_for_nobody_and_its_images_may_be_asked_again():
 
 
 def test_replaying_on_is_the_same_as_from_the_start():
-    events = [BEGUN, proposed(0, [5, 6], "initial"), answered(5, "cat"), Event("measured", 1, {"labels": 1}),
+    events = [BEGUN, proposed(0, [5, 6], "initial"), answered(5, "cat"), Event("measured", 1, MEASURED),
               proposed(1, [9]), answered(9, None), Event("ended", 1, {"why": "budget"})]  # fmt: skip
     for cut in range(len(events)):
         assert replay(events[cut:], replay(events[:cut])) == replay(events)
@@ -56,7 +58,7 @@ def test_what_cannot_be_is_a_problem():
         ([proposed(1, [5, 5])], "asks again"),
         ([proposed(1, [5]), proposed(2, [5])], "asks again"),
         ([proposed(2, [5]), proposed(1, [6])], "after round 2"),
-        ([Event("measured", 1, {}), Event("measured", 1, {})], "measured twice"),
+        ([Event("measured", 1, MEASURED), Event("measured", 1, MEASURED)], "measured twice"),
         ([BEGUN], "begun twice"),
         ([Event("sung")], "unknown kind"),
     ]:

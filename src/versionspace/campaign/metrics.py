@@ -4,6 +4,7 @@ Methods of a grid that turned out to be one: with few members all their images t
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,40 +16,40 @@ from versionspace.space import (
     pairwise_disagreement,
     wrong_agreement,
 )
+from versionspace.store.metrics import AuditMetrics, SetMetrics
 from versionspace.store.record import Record
 from versionspace.types import Array
 
 
-def measured(votes_MN: Array, majority_N: Array, truth_N: Array | None) -> dict[str, Any]:
-    """Metrics on one set, in shares. Cost M²·N.
+def set_metrics(votes_MN: Array, majority_N: Array, truth_N: Array | None) -> SetMetrics:
+    """Return the metrics on one set of images. Cost M²·N.
 
-    pwd, gvd (soft vote), gvd_hard, agreement; and with truth: accuracy (mean over members), its deviation over
-    members, the vote's accuracy, wrong agreement, and the distances of Gibbs and of the vote to the projection. Error
-    = wrong agreement + distance, for both.
+    Error = wrong agreement + distance, for a random member (Gibbs) and for the vote.
 
-    >>> measured(np.array([[0, 0, 1], [0, 1, 1]]), np.array([0, 0, 1]), np.array([0, 0, 0]))["wrong_agreement"]
+    >>> set_metrics(np.array([[0, 0, 1], [0, 1, 1]]), np.array([0, 0, 1]), np.array([0, 0, 0])).wrong_agreement
     0.3333333333333333
     """
-    out: dict[str, Any] = {
-        "images": int(votes_MN.shape[1]),
-        "pwd": pairwise_disagreement(votes_MN),
-        "gvd": float((votes_MN != majority_N).mean()),
-        "gvd_hard": gibbs_vote_disagreement(votes_MN, vote="hard"),
-        "agreement": float(agreement_region(votes_MN).mean()),
-    }
+    agree_N = agreement_region(votes_MN)
+    known = SetMetrics(
+        images=int(votes_MN.shape[1]),
+        pwd=pairwise_disagreement(votes_MN),
+        gvd=float((votes_MN != majority_N).mean()),
+        gvd_hard=gibbs_vote_disagreement(votes_MN, vote="hard"),
+        agreement=float(agree_N.mean()),
+    )
     if truth_N is None:
-        return out
-    right = votes_MN == truth_N
-    differ = ~agreement_region(votes_MN)
-    members = right.mean(axis=1)
-    return out | {
-        "accuracy": float(right.mean()),
-        "accuracy_deviation": float(members.std(ddof=1)) if len(members) > 1 else 0.0,
-        "vote_accuracy": float((majority_N == truth_N).mean()),
-        "wrong_agreement": wrong_agreement(votes_MN, truth_N),
-        "gibbs_distance": float((differ & ~right).mean()),
-        "vote_distance": float((differ & (majority_N != truth_N)).mean()),
-    }
+        return known
+    right_MN = votes_MN == truth_N
+    members = right_MN.mean(axis=1)
+    return replace(
+        known,
+        accuracy=float(right_MN.mean()),
+        accuracy_deviation=float(members.std(ddof=1)) if len(members) > 1 else 0.0,
+        vote_accuracy=float((majority_N == truth_N).mean()),
+        wrong_agreement=wrong_agreement(votes_MN, truth_N),
+        gibbs_distance=float((~agree_N & ~right_MN).mean()),
+        vote_distance=float((~agree_N & (majority_N != truth_N)).mean()),
+    )
 
 
 def kappa(before_N: Array, now_N: Array) -> float:
@@ -66,16 +67,16 @@ def kappa(before_N: Array, now_N: Array) -> float:
     return 1.0 if chance >= 1.0 else (same - chance) / (1.0 - chance)
 
 
-def audited(
+def audit_metrics(
     majority_by_id: Mapping[Any, int], answers: Mapping[Any, int], round_: int, confidence: float
-) -> dict[str, Any]:
-    """Accuracy of the vote on the audited images, with an interval that holds in all rounds at once.
+) -> AuditMetrics:
+    """Return the vote's accuracy on the audit, with an interval that holds in all rounds at once.
 
-    The exact binomial interval (Clopper and Pearson 1934) of level 1 − α/(t(t+1)) in round t = 1, 2, …: these
-    misses add up to α however many rounds are looked at, and the votes do not depend on the audit's labels.
+    The exact binomial interval (Clopper and Pearson 1934) of level 1 − α/(t(t+1)) in round t = 1, 2, …: the error
+    probabilities add up to α over any number of rounds, and the votes do not depend on the audit's labels.
 
-    >>> found = audited({1: 0, 2: 1}, {1: 0, 2: 1}, 1, 0.95)
-    >>> found["accuracy"], round(found["low"], 3), found["high"]
+    >>> found = audit_metrics({1: 0, 2: 1}, {1: 0, 2: 1}, 1, 0.95)
+    >>> found.accuracy, round(found.low, 3), found.high
     (1.0, 0.112, 1.0)
     """
     beta = require("scipy.stats").beta
@@ -85,7 +86,7 @@ def audited(
     alpha = (1.0 - confidence) / (round_ * (round_ + 1))
     low = float(beta.ppf(alpha / 2, right, n - right + 1)) if right else 0.0
     high = float(beta.ppf(1 - alpha / 2, right + 1, n - right)) if right < n else 1.0
-    return {"images": n, "accuracy": right / n if n else None, "low": low, "high": high if n else 1.0}
+    return AuditMetrics(n, right / n if n else None, low, high if n else 1.0)
 
 
 def alike(records: Iterable[Record]) -> dict[tuple[str, ...], list[int]]:

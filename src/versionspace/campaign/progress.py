@@ -124,8 +124,7 @@ def accuracy_of(record: Record) -> tuple[float | None, float | None]:
     if not rounds or rounds[-1].metrics is None:
         return None, None
     metrics = rounds[-1].metrics
-    found = metrics["sets"].get("test") or metrics["sets"].get("validation") or {}
-    return found.get("accuracy"), found.get("pwd", metrics["diameter"])
+    return metrics.headline("accuracy"), metrics.headline("pwd")
 
 
 def _line(path: Path) -> Line:

@@ -10,7 +10,7 @@ import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from versionspace.campaign import stop_rules
 from versionspace.campaign.first_ensemble import First
 from versionspace.campaign.images import Pictures
 from versionspace.campaign.learner import Learner, load_learner, make_learner, training_of
-from versionspace.campaign.metrics import audited, kappa, measured
+from versionspace.campaign.metrics import audit_metrics, kappa, set_metrics
 from versionspace.campaign.setup import SAMPLED
 from versionspace.config import Config, Query
 from versionspace.ensemble.normalise import Normalisation
@@ -31,6 +31,7 @@ from versionspace.query import query
 from versionspace.query.methods import TABLE
 from versionspace.store.layout import Folder, read_arrays, write_arrays, write_folder
 from versionspace.store.ledger import Event
+from versionspace.store.metrics import AuditMetrics, RoundMetrics
 from versionspace.store.record import as_ids
 from versionspace.store.state import State
 from versionspace.types import Array, ArrayLike, Floats, ImageId
@@ -156,19 +157,20 @@ class Rounds:
                 self.seen(said)
         with _timed(seconds, "measure"):
             self.report(Step(round_, "measure"))
-            body = self._measured(state, given, round_, learner, said)
-        rounds = [state.metrics[r] for r in sorted(state.metrics)] + [body]
+            metrics = self._measured(state, given, round_, learner, said)
+        rounds = [state.metrics[r] for r in sorted(state.metrics)] + [metrics]
         left = self._left(state)
         why = self._why_to_stop(state, rounds, left)
         if self.config.keep != "none" and self._kept(round_, state, bool(why)):
-            body["weights_sha256"] = write_folder(self.folder.weights(round_), self._saver(learner, state))
+            checksums = write_folder(self.folder.weights(round_), self._saver(learner, state))
+            metrics = replace(metrics, weights_sha256=checksums)
         if why:
             events = [Event("ended", round_, {"why": why})]
         else:
             with _timed(seconds, "query"):
                 self.report(Step(round_, "query"))
                 events = [self._proposed(state, given, round_, learner, said, reference, left)]
-        return [Event("measured", round_, body, environment={"seconds": seconds}), *events]
+        return [Event("measured", round_, metrics.to_body(), environment={"seconds": seconds}), *events]
 
     def forget_weights(self, state: State) -> None:
         """Removes weights of rounds that are neither first nor last, where only those are kept."""
@@ -221,9 +223,9 @@ class Rounds:
 
     def _measured(
         self, state: State, given: dict[ImageId, str], round_: int, learner: Learner, said: dict[str, Opinions]
-    ) -> dict[str, Any]:
+    ) -> RoundMetrics:
         sets = {
-            name: measured(found.votes, found.majority, self._truth(name))
+            name: set_metrics(found.votes, found.majority, self._truth(name))
             for name, found in said.items()
             if name != "audit"
         }
@@ -233,18 +235,18 @@ class Rounds:
         if self.pictures.gone:
             arrays["reference_ids"] = getattr(self.pictures.cut, where)
         fits = [history.fit for history in learner.history_]
-        return {
-            "labels": len(given),
-            "classes": {name: sum(n == name for n in given.values()) for name in state.classes},
-            "fit": float(np.mean(fits)),
-            "consistent": float(np.mean([fit == 1.0 for fit in fits])),
-            "epochs": float(np.mean([history.epochs for history in learner.history_])),
-            "diameter": sets[where]["pwd"],
-            "kappa": self._kappa(round_, vote),
-            "audit": self._audited(state, said.get("audit"), round_),
-            "sets": sets,
-            "votes_sha256": write_arrays(self.folder.votes(round_), arrays),
-        }
+        return RoundMetrics(
+            labels=len(given),
+            classes={name: sum(n == name for n in given.values()) for name in state.classes},
+            fit=float(np.mean(fits)),
+            consistent=float(np.mean([fit == 1.0 for fit in fits])),
+            epochs=float(np.mean([history.epochs for history in learner.history_])),
+            diameter=sets[where].pwd,
+            kappa=self._kappa(round_, vote),
+            audit=self._audited(state, said.get("audit"), round_),
+            sets=sets,
+            votes_sha256=write_arrays(self.folder.votes(round_), arrays),
+        )
 
     def _truth(self, name: str) -> Array | None:
         """A person's pool has no truth, whatever the names of its folders say."""
@@ -263,7 +265,7 @@ class Rounds:
         kept = np.isin(then, now)
         return kappa(before["reference_vote"][kept], vote[np.isin(now, then)]) if kept.any() else None
 
-    def _audited(self, state: State, said: Opinions | None, round_: int) -> dict[str, Any] | None:
+    def _audited(self, state: State, said: Opinions | None, round_: int) -> AuditMetrics | None:
         if said is None:
             return None
         names = {i: state.labels[i].name for i in as_ids(self.pictures.cut.audit) if i in state.labels}
@@ -271,14 +273,14 @@ class Rounds:
         if not answers:
             return None
         votes = dict(zip(as_ids(self.pictures.cut.audit), said.majority.tolist(), strict=True))
-        return audited(votes, answers, round_, self.config.budget.confidence)
+        return audit_metrics(votes, answers, round_, self.config.budget.confidence)
 
     def _left(self, state: State) -> int:
         """Labels that may still be asked for; those of open asks are spoken for."""
         waiting = sum(len(state.unanswered(ask)) for ask in state.asks if not ask.closed)
         return state.budget(self.config.budget.total) - state.spent() - waiting
 
-    def _why_to_stop(self, state: State, rounds: Sequence[Mapping[str, Any]], left: int) -> str:
+    def _why_to_stop(self, state: State, rounds: Sequence[RoundMetrics], left: int) -> str:
         if left <= 0:
             return SPENT
         if len(self.candidates(state)) == 0:

@@ -18,15 +18,15 @@ True
 """
 
 import ast
-import difflib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from versionspace.errors import InputError
+from versionspace.store.metrics import RoundMetrics
+from versionspace.text import nearest
 from versionspace.types import is_count, is_number
 
-Metrics = Mapping[str, Any]
 SETS = ("validation", "test", "pool", "reference")
 """Images whose accuracy may be known."""
 
@@ -34,7 +34,7 @@ SETS = ("validation", "test", "pool", "reference")
 class Rule:
     """Asked after each round; gives a sentence when it is time to stop, and nothing otherwise."""
 
-    def reason(self, rounds: Sequence[Metrics]) -> str:
+    def reason(self, rounds: Sequence[RoundMetrics]) -> str:
         """Why to stop after these rounds; empty: go on."""
         raise NotImplementedError
 
@@ -56,7 +56,7 @@ class Either(Rule):
     first: Rule
     second: Rule
 
-    def reason(self, rounds: Sequence[Metrics]) -> str:
+    def reason(self, rounds: Sequence[RoundMetrics]) -> str:
         """That of the first that holds."""
         return self.first.reason(rounds) or self.second.reason(rounds)
 
@@ -76,7 +76,7 @@ class Both(Rule):
     first: Rule
     second: Rule
 
-    def reason(self, rounds: Sequence[Metrics]) -> str:
+    def reason(self, rounds: Sequence[RoundMetrics]) -> str:
         """Both reasons, where both hold."""
         reasons = (self.first.reason(rounds), self.second.reason(rounds))
         return " and ".join(reasons) if all(reasons) else ""
@@ -118,9 +118,9 @@ class budget(_Named):  # noqa: N801 — reads as the word in a rule
     def _fine(self) -> bool:
         return is_count(self.total)
 
-    def reason(self, rounds: Sequence[Metrics]) -> str:
+    def reason(self, rounds: Sequence[RoundMetrics]) -> str:
         """Enough labels."""
-        return f"{self.total} labels are given" if rounds and rounds[-1]["labels"] >= self.total else ""
+        return f"{self.total} labels are given" if rounds and rounds[-1].labels >= self.total else ""
 
 
 @dataclass(frozen=True, repr=False)
@@ -134,9 +134,10 @@ class accuracy(_Named):  # noqa: N801
     def _fine(self) -> bool:
         return is_number(self.at_least) and 0 < self.at_least <= 1 and self.on in SETS
 
-    def reason(self, rounds: Sequence[Metrics]) -> str:
+    def reason(self, rounds: Sequence[RoundMetrics]) -> str:
         """High enough."""
-        found = rounds[-1]["sets"].get(self.on, {}).get("accuracy") if rounds else None
+        metrics = rounds[-1].sets.get(self.on) if rounds else None
+        found = None if metrics is None else metrics.accuracy
         if found is None or found < self.at_least:
             return ""
         return f"accuracy on {self.on} is {found:.1%}, at least {self.at_least:.1%}"
@@ -152,9 +153,9 @@ class diameter(_Named):  # noqa: N801
     def _fine(self) -> bool:
         return is_number(self.at_most) and 0 <= self.at_most < 1
 
-    def reason(self, rounds: Sequence[Metrics]) -> str:
+    def reason(self, rounds: Sequence[RoundMetrics]) -> str:
         """Small enough."""
-        found = rounds[-1]["diameter"] if rounds else 1.0
+        found = rounds[-1].diameter if rounds else 1.0
         return f"the diameter is {found:.1%}, at most {self.at_most:.1%}" if found <= self.at_most else ""
 
 
@@ -169,11 +170,11 @@ class flat(_Named):  # noqa: N801
     def _fine(self) -> bool:
         return is_count(self.rounds) and is_number(self.within) and 0 <= self.within <= 1
 
-    def reason(self, rounds: Sequence[Metrics]) -> str:
+    def reason(self, rounds: Sequence[RoundMetrics]) -> str:
         """It has."""
         if len(rounds) <= self.rounds:
             return ""
-        last = [found["diameter"] for found in rounds[-self.rounds - 1 :]]
+        last = [found.diameter for found in rounds[-self.rounds - 1 :]]
         if max(last) - min(last) > self.within:
             return ""
         return f"the diameter moved by {max(last) - min(last):.1%} in {self.rounds} rounds, at most {self.within:.1%}"
@@ -190,10 +191,10 @@ class kappa(_Named):  # noqa: N801
     def _fine(self) -> bool:
         return is_number(self.at_least) and 0 < self.at_least <= 1 and is_count(self.rounds)
 
-    def reason(self, rounds: Sequence[Metrics]) -> str:
+    def reason(self, rounds: Sequence[RoundMetrics]) -> str:
         """It does not."""
-        last = [found["kappa"] for found in rounds[-self.rounds :]]
-        if len(last) < self.rounds or any(k is None or k < self.at_least for k in last):
+        last = [found.kappa for found in rounds[-self.rounds :] if found.kappa is not None]
+        if len(last) < self.rounds or min(last) < self.at_least:
             return ""
         return f"kappa between rounds is {min(last):.3f}, at least {self.at_least:.3f}"
 
@@ -208,12 +209,12 @@ class audit(_Named):  # noqa: N801
     def _fine(self) -> bool:
         return is_number(self.at_least) and 0 < self.at_least < 1
 
-    def reason(self, rounds: Sequence[Metrics]) -> str:
+    def reason(self, rounds: Sequence[RoundMetrics]) -> str:
         """It does."""
-        found = rounds[-1]["audit"] if rounds else None
-        if not found or found["low"] < self.at_least:
+        found = rounds[-1].audit if rounds else None
+        if found is None or found.low < self.at_least:
             return ""
-        return f"the audit puts the vote's accuracy at {found['low']:.1%} or more, at least {self.at_least:.1%}"
+        return f"the audit puts the vote's accuracy at {found.low:.1%} or more, at least {self.at_least:.1%}"
 
 
 RULES: dict[str, type[Rule]] = {rule.__name__: rule for rule in (budget, accuracy, diameter, flat, kappa, audit)}
@@ -245,8 +246,8 @@ def _rule(node: ast.expr, text: str) -> Rule:
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
         name = node.func.id
         if name not in RULES:
-            near = difflib.get_close_matches(name, RULES, n=1, cutoff=0.5)
-            raise _refused(text, f"Did you mean {near[0]}?" if near else "See docs/campaigns.md.")
+            near = nearest(name, RULES)
+            raise _refused(text, f"Did you mean {near}?" if near else "See docs/campaigns.md.")
         values = [ast.literal_eval(value) for value in node.args]
         named = {str(word.arg): ast.literal_eval(word.value) for word in node.keywords}
         return RULES[name](*values, **named)

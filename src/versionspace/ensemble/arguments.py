@@ -7,7 +7,7 @@ import torch
 from torch.utils.data import DataLoader
 from torch.utils.data import Dataset as TorchDataset
 
-from versionspace.data.dataset import Rows
+from versionspace.data import ImageView
 from versionspace.errors import InputError
 from versionspace.types import Array, ArrayLike
 
@@ -16,8 +16,8 @@ _CHANNELS = (1, 2, 3, 4)
 
 
 def read_images(given: ArrayLike, name: str = "images") -> Array:
-    """Return uint8 images (N, H, W, channels); a missing channel axis is added. `Rows` are returned as they are."""
-    images: Any = given if isinstance(given, Rows) else _to_array(given, name)
+    """Return uint8 images (N, H, W, channels); a missing channel axis is added. An `ImageView` is returned as it is."""
+    images: Any = given if isinstance(given, ImageView) else _to_array(given, name)
     if images.ndim == 3:
         images = images[..., None]
     if images.ndim != 4 or images.dtype != np.uint8 or 0 in images.shape:

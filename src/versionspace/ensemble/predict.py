@@ -28,7 +28,7 @@ from versionspace.nets import (
     to_contiguous,
     with_fast_input_grad,
 )
-from versionspace.space.beliefs import smallest
+from versionspace.space import vote_dtype
 from versionspace.types import Array
 
 
@@ -75,7 +75,7 @@ class Predictor:
 
     def votes(self, inputs: Array) -> Array:
         """Return votes (M, N), without holding M×N×C probabilities."""
-        votes_MN = np.empty((self.members, len(inputs)), smallest(self.network.classes))
+        votes_MN = np.empty((self.members, len(inputs)), vote_dtype(self.network.classes))
 
         def store(group: slice, some: slice, logits: Tensor) -> None:
             votes_MN[group, some] = logits.float().softmax(dim=2).argmax(dim=2).cpu().numpy()
@@ -85,7 +85,7 @@ class Predictor:
 
     def opinions(self, inputs: Array) -> Opinions:
         """Return votes and their soft majority, without holding M×N×C probabilities."""
-        votes_MN = np.empty((self.members, len(inputs)), smallest(self.network.classes))
+        votes_MN = np.empty((self.members, len(inputs)), vote_dtype(self.network.classes))
         majority = np.empty(len(inputs), votes_MN.dtype)
         sums: dict[int, Array] = {}
 

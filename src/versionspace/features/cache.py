@@ -20,8 +20,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from versionspace.data.cache import VARIABLE
-from versionspace.data.cache import location as cache_folder
+from versionspace.data import CACHE_VARIABLE, cache_folder
 from versionspace.files import replacing
 from versionspace.types import Array
 
@@ -149,7 +148,7 @@ class FeatureCache:
         except OSError as error:
             _log.warning(
                 "features are kept in memory only: %s cannot be written (%s). Set the variable %s to another folder to "
-                "keep them on disk.", self.folder, error.strerror or error, VARIABLE,
+                "keep them on disk.", self.folder, error.strerror or error, CACHE_VARIABLE,
             )  # fmt: skip
             self.folder = None
             return None

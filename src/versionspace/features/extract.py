@@ -16,7 +16,7 @@ import numpy.typing as npt
 import torch
 
 from versionspace import runtime
-from versionspace.data import progress as bars
+from versionspace.data import Advance, progress_bar
 from versionspace.errors import InputError
 from versionspace.features.cache import CacheLocation, FeatureCache, Key, image_key
 from versionspace.features.extractor import FeatureExtractor
@@ -78,7 +78,7 @@ class CachedExtractor:
         for row in np.flatnonzero(missing).tolist():
             rows_of.setdefault(keys[row], []).append(row)
         todo = sorted(rows[-1] for rows in rows_of.values())  # repeated images are computed once
-        with bars.bar("features", len(todo), self.progress if todo else False) as advance:
+        with progress_bar("features", len(todo), self.progress if todo else False) as advance:
             for start in range(0, len(todo), _BLOCK):
                 block = todo[start : start + _BLOCK]
                 computed = self._compute(images, block, advance, check)
@@ -95,7 +95,7 @@ class CachedExtractor:
         return [key for part in parts for key in part]
 
     def _compute(
-        self, images: Array, rows: list[int], advance: bars.Advance, check: Callable[[], None] | None
+        self, images: Array, rows: list[int], advance: Advance, check: Callable[[], None] | None
     ) -> npt.NDArray[np.float32]:
         runtime.keep_memory()
         device = self.extractor.device.type

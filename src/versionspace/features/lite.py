@@ -23,7 +23,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.nn.utils.fusion import fuse_conv_bn_eval
 
-from versionspace.data.errors import FormatError
+from versionspace.data import FormatError
 from versionspace.errors import InputError, MissingPackageError
 
 FEATURES = 1280

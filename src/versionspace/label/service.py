@@ -73,7 +73,7 @@ class Desk:
     def behind(self) -> int:
         """Labels that the newest model has not seen."""
         newest = max(self.state.metrics, default=0)
-        known = self.state.metrics[newest]["labels"] if newest else 0
+        known = self.state.metrics[newest].labels if newest else 0
         return abs(sum(self.classes().values()) - int(known))
 
     def generation(self) -> int:
@@ -233,8 +233,8 @@ class Desk:
         yield from last_resort(self.asked)
 
     def _trusted(self) -> bool:
-        newest = self.state.metrics.get(self.generation(), {})
-        return float((newest.get("audit") or {}).get("accuracy") or 0) >= TRUSTED
+        newest = self.state.metrics.get(self.generation())
+        return newest is not None and newest.audit is not None and (newest.audit.accuracy or 0.0) >= TRUSTED
 
     def _diverse(self, count: int, taken: Set[ImageId]) -> list[ImageId]:
         found = self.spread.farthest(count, but=taken) if count > 0 else {}

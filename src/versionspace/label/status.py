@@ -3,17 +3,17 @@
 Labels as CSV that a spreadsheet opens without running anything.
 """
 
-import csv
-import io
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
 from versionspace.campaign.advice import advice
-from versionspace.campaign.export import YES, safe_cell
+from versionspace.data import PAGE_COLUMNS, LabelRow, format_label_table
 from versionspace.label.history import Given
-from versionspace.label.image_encoding import Showing
+from versionspace.label.image_encoding import ImageEncoder
 from versionspace.label.service import Desk
 from versionspace.label.supervisor import Supervisor, Training
+from versionspace.store.metrics import RoundMetrics
 from versionspace.store.state import State
 from versionspace.text import printable
 from versionspace.types import ImageId
@@ -21,18 +21,20 @@ from versionspace.types import ImageId
 
 def labels_csv(state: State, files: Mapping[ImageId, str]) -> str:
     """One line for each image that was answered: file, label (empty: none), reason, purpose, who, id, missing."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(["file", "label", "reason", "purpose", "who", "id", "missing"])
+    rows = []
     for image, label in state.labels.items():
         reason = str(label.shown.get("reason", ""))
         if reason == "undone":
             continue
         ask, _ = state.places[image]
-        file, missing = printable(files.get(image, "")), YES if image in state.gone else ""
-        row = [file, label.name or "", reason, ask.purpose, label.who, str(image), missing]
-        writer.writerow([safe_cell(cell) for cell in row])
-    return out.getvalue()
+        file, missing = files.get(image, ""), image in state.gone
+        rows.append(
+            LabelRow(
+                file=file, label=label.name, id=str(image), missing=missing, purpose=ask.purpose, who=label.who,
+                reason=reason,
+            )
+        )  # fmt: skip
+    return format_label_table(rows, PAGE_COLUMNS)
 
 
 RAIL = 30
@@ -41,17 +43,17 @@ TROUBLES = 20
 GONE = "gone, or changed since labelling began; left out until it is back"
 
 
-def status(desk: Desk, supervisor: Supervisor | None, showing: Showing, session: str, who: str) -> dict[str, Any]:
+def status(desk: Desk, supervisor: Supervisor | None, showing: ImageEncoder, session: str, who: str) -> dict[str, Any]:
     """All of it, as one record for the page."""
     training = supervisor.now() if supervisor else Training("down", trouble="no trainer was started")
     with desk.lock:
         if session:
             desk.leases.renew(session)
         state = desk.state
-        rounds = [{**state.metrics[r], "round": r} for r in sorted(state.metrics)]
+        rounds = sorted(state.metrics)
         spent, total = desk.spent(), desk.total
         pace = desk.pace()
-        light = advice(rounds, total=total, spent=spent, rule=desk.campaign.rounds.rule)
+        light = advice([state.metrics[r] for r in rounds], total=total, spent=spent, rule=desk.campaign.rounds.rule)
         audit = [ask for ask in state.asks if ask.purpose == "audit"]
         asked = sum(i not in state.gone for ask in audit for i in ask.ids)
         return {
@@ -70,7 +72,7 @@ def status(desk: Desk, supervisor: Supervisor | None, showing: Showing, session:
                 "trouble": printable(training.trouble), "retry": training.retry,
             },
             "light": {"colour": light.light, "sentence": light.sentence},
-            "curves": [_point(r) for r in rounds],
+            "curves": [_point(r, state.metrics[r]) for r in rounds],
             "ended": state.ended,
             "grid": desk.guesses is not None,
             "rail": [_answer(g) for g in desk.history.by(who, RAIL)],
@@ -78,10 +80,9 @@ def status(desk: Desk, supervisor: Supervisor | None, showing: Showing, session:
         }  # fmt: skip
 
 
-def _point(found: dict[str, Any]) -> dict[str, Any]:
-    audit = found["audit"]
-    kept = {k: audit[k] for k in ("images", "accuracy", "low", "high")} if audit and audit["images"] else None
-    return {"round": found["round"], "labels": found["labels"], "diameter": found["diameter"], "audit": kept}
+def _point(round_: int, metrics: RoundMetrics) -> dict[str, Any]:
+    audit = asdict(metrics.audit) if metrics.audit and metrics.audit.images else None
+    return {"round": round_, "labels": metrics.labels, "diameter": metrics.diameter, "audit": audit}
 
 
 def _answer(given: Given) -> dict[str, Any]:
@@ -90,7 +91,7 @@ def _answer(given: Given) -> dict[str, Any]:
     return found | {"earlier": earlier}
 
 
-def _troubles(desk: Desk, showing: Showing) -> list[str]:
+def _troubles(desk: Desk, showing: ImageEncoder) -> list[str]:
     """Files that are gone, that were left out when the folder was read, and that could not be shown since."""
     report, names, gone = desk.campaign.dataset.report, desk.campaign.pictures.files, desk.state.gone
     skipped = {entry.file: f"{entry.file}: {entry.why}" for entry in report.skipped} if report else {}

@@ -21,9 +21,8 @@ from versionspace.report.sections.queries import asked
 from versionspace.report.sections.results import Judged, results
 from versionspace.report.sections.savings import savings
 from versionspace.report.sections.timing import timing
+from versionspace.store.metrics import FIT_THRESHOLD
 
-ENOUGH_FIT = 0.99
-"""Below this mean share of labels given back, no version space is being sampled."""
 _METRICS = (
     "images", "pwd", "gvd", "gvd_hard", "agreement", "accuracy", "accuracy_deviation", "vote_accuracy",
     "wrong_agreement", "gibbs_distance", "vote_distance",
@@ -142,13 +141,13 @@ def _fewer(group: Group) -> list[str]:
 def _unfit(group: Group) -> list[str]:
     fits = {run.name: run.whole.overall("fit") for run in group.runs}
     low = {name: float(np.nanmin(fit)) for name, fit in fits.items() if not np.isnan(fit).all()}
-    bad = {name: value for name, value in low.items() if value < ENOUGH_FIT}
+    bad = {name: value for name, value in low.items() if value < FIT_THRESHOLD}
     if not bad:
         return []
     worst = min(bad, key=lambda name: bad[name])
     return [
         f"In {len(bad)} of {len(group.runs)} runs the members at some round gave back fewer than "
-        f"{100 * ENOUGH_FIT:.0f}% of "
+        f"{100 * FIT_THRESHOLD:.0f}% of "
         f"their labels (least: {100 * bad[worst]:.1f}%, {worst}). There no version space was sampled, and its "
         "measures mean "
         "less."

@@ -53,7 +53,7 @@ class Run:
 
     def series(self, where: str, what: str) -> Floats:
         """(R,): a metric on one of the sets "test", "pool", "validation", "reference"; NaN where not measured."""
-        return np.array([_number(_sets(r).get(where, {}).get(what)) for r in self.rounds], np.float64)
+        return np.array([_number(_metric(r, where, what)) for r in self.rounds], np.float64)
 
     def overall(self, *path: str) -> Floats:
         """(R,): a metric that belongs to no set, such as "diameter", or "audit" and "low"."""
@@ -118,14 +118,13 @@ def _short(folder: Folder) -> str:
     return "/".join(folder.path.resolve().parts[-2:])
 
 
-def _sets(round_: Round) -> dict[str, Any]:
-    found = (round_.metrics or {}).get("sets")
-    return dict(found) if found else {}
+def _metric(round_: Round, where: str, what: str) -> Any:
+    return getattr(round_.metrics.sets.get(where), what, None) if round_.metrics else None
 
 
 def _inner(value: Any, path: tuple[str, ...]) -> Any:
     for name in path:
-        value = value.get(name) if isinstance(value, dict) else None
+        value = getattr(value, name, None)
     return value
 
 

@@ -251,10 +251,10 @@ def names_in(arrays: Mapping[str, Array]) -> dict[ImageId, str]:
 def named(folder: Folder, config: Config, state: State) -> dict[Path, str]:
     """The files that must be there after these events, and their SHA-256."""
     out = {} if state.split is None else {folder.split: str(state.split["sha256"])}
-    ends = {min(state.measured, default=0), max(state.measured, default=0)}
-    for round_, event in state.measured.items():
-        out[folder.votes(round_)] = event.body["votes_sha256"]
+    ends = {min(state.metrics, default=0), max(state.metrics, default=0)}
+    for round_, metrics in state.metrics.items():
+        out[folder.votes(round_)] = metrics.votes_sha256
         if config.keep == "all" or round_ in ends:
-            weights = event.body.get("weights_sha256", {})
+            weights = metrics.weights_sha256 or {}
             out |= {folder.weights(round_) / name: sha256 for name, sha256 in weights.items()}
     return out

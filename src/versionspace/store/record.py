@@ -3,14 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from versionspace.config import Config
-from versionspace.store.errors import unlike
 from versionspace.store.layout import Folder, names_in, read_arrays, read_config
-from versionspace.store.ledger import Event, Ledger
+from versionspace.store.ledger import Ledger
+from versionspace.store.metrics import RoundMetrics
 from versionspace.store.state import State, replay
 from versionspace.types import Array, ImageId
 
@@ -22,7 +21,7 @@ class Round:
     number: int
     labels: int
     """That the ensemble was trained on; 0 in round 0."""
-    metrics: Mapping[str, Any] | None
+    metrics: RoundMetrics | None
     """See docs/campaigns.md, "Metrics"; None where there is no ensemble."""
     asked: tuple[ImageId, ...]
     """Best first; the audit's are left out."""
@@ -95,8 +94,6 @@ def read(path: Path | str | Folder) -> Record:
         events = ledger.events()
     config = read_config(folder.config)
     state = replay(events, ledger=folder.ledger)
-    for event in state.measured.values():
-        _refuse_unmeasured(event, folder.ledger)
     return Record(
         folder=folder,
         config=config,
@@ -107,13 +104,6 @@ def read(path: Path | str | Folder) -> Record:
         spent=state.spent(),
         state=state,
     )
-
-
-def _refuse_unmeasured(event: Event, ledger: Path) -> None:
-    """Readers of a record take these for granted."""
-    for name in ("labels", "fit", "diameter", "sets"):
-        if name not in event.body:
-            raise unlike(ledger, f"event {event.number} (measured) as it was written", KeyError(name))
 
 
 def _numbers(state: State) -> list[int]:
@@ -127,7 +117,7 @@ def _round(state: State, number: int) -> Round:
     event = state.measured.get(number)
     return Round(
         number=number,
-        labels=int(metrics["labels"]) if metrics else 0,
+        labels=metrics.labels if metrics else 0,
         metrics=metrics,
         asked=asked,
         utilities=tuple(u for ask in asks for u in ask.utilities),

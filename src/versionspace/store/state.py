@@ -7,6 +7,7 @@ from typing import Any
 
 from versionspace.store.errors import MALFORMED, unlike
 from versionspace.store.ledger import Event
+from versionspace.store.metrics import RoundMetrics
 from versionspace.types import ImageId
 
 LEDGER = Path("ledger.sqlite")
@@ -56,7 +57,7 @@ class State:
     places: dict[ImageId, tuple[Ask, int]] = field(default_factory=dict)
     """For every image that was ever asked: by which ask, and its rank there."""
     labels: dict[ImageId, Label] = field(default_factory=dict)
-    metrics: dict[int, Mapping[str, Any]] = field(default_factory=dict)
+    metrics: dict[int, RoundMetrics] = field(default_factory=dict)
     """By round."""
     measured: dict[int, Event] = field(default_factory=dict)
     ended: str = ""
@@ -175,7 +176,7 @@ def _closed(state: State, event: Event) -> None:
 def _measured(state: State, event: Event) -> None:
     if event.round in state.metrics:
         state.problems.append(f"event {event.number}: round {event.round} measured twice")
-    state.metrics[event.round] = event.body
+    state.metrics[event.round] = RoundMetrics.from_body(event.body)
     state.measured[event.round] = event
 
 

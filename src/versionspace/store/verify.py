@@ -111,8 +111,8 @@ def _taken_back(events: Sequence[Event]) -> bool:
 
 
 def _diameter(folder: Folder, state: State, round_: int) -> list[str]:
-    sets = state.metrics[round_]["sets"]
-    if "test" not in sets or pairwise_disagreement(read_arrays(folder.votes(round_))["test"]) == sets["test"]["pwd"]:
+    sets = state.metrics[round_].sets
+    if "test" not in sets or pairwise_disagreement(read_arrays(folder.votes(round_))["test"]) == sets["test"].pwd:
         return []
     return [f"round {round_}: the diameter in the ledger is not that of the votes"]
 
@@ -124,7 +124,7 @@ def _order(state: State, *, fewer: bool) -> list[str]:
     if rounds and rounds != list(range(rounds[0], rounds[0] + len(rounds))):
         found.append(f"rounds are missing: {rounds}")
     for before, after in itertools.pairwise(rounds):
-        if not fewer and state.metrics[after]["labels"] < state.metrics[before]["labels"]:
+        if not fewer and state.metrics[after].labels < state.metrics[before].labels:
             found.append(f"round {after} was trained on fewer labels than round {before}")
     return found
 

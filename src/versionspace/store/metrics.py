@@ -1,0 +1,128 @@
+"""What a round measured, as typed records: the body of a "measured" event.
+
+The numbers are computed in `versionspace.campaign.metrics`; docs/campaigns.md defines each of them.
+"""
+
+from collections.abc import Mapping
+from dataclasses import MISSING, asdict, dataclass, fields
+from typing import Any
+
+FIT_THRESHOLD = 0.99
+"""Below this mean fit the members do not fit their labels, and so are no samples of the version space."""
+
+HEADLINE_SETS = ("test", "validation", "reference")
+"""The sets of images on which a single number for a round may be reported, the preferred one first."""
+
+
+@dataclass(frozen=True)
+class SetMetrics:
+    """Metrics on one set of images, as shares. Those that need known labels are None where labels are unknown."""
+
+    images: int
+    pwd: float
+    gvd: float
+    """Against the soft vote."""
+    gvd_hard: float
+    agreement: float
+    accuracy: float | None = None
+    """Mean over members."""
+    accuracy_deviation: float | None = None
+    """Standard deviation over members."""
+    vote_accuracy: float | None = None
+    wrong_agreement: float | None = None
+    gibbs_distance: float | None = None
+    """Error of a random member outside the agreement region."""
+    vote_distance: float | None = None
+    """Error of the vote outside the agreement region."""
+
+    def to_body(self) -> dict[str, Any]:
+        """Return the metrics as JSON data, without those that are unknown."""
+        return {name: value for name, value in asdict(self).items() if value is not None}
+
+    @classmethod
+    def from_body(cls, body: Mapping[str, Any]) -> "SetMetrics":
+        """Return what `to_body` wrote. Raises KeyError or TypeError if a metric is missing or unknown."""
+        _require(cls, body)
+        return cls(**body)
+
+
+@dataclass(frozen=True)
+class AuditMetrics:
+    """Accuracy of the vote on the audit, with an interval that holds in all rounds at once."""
+
+    images: int
+    accuracy: float | None
+    """None if no audit image is labelled."""
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class RoundMetrics:
+    """Everything that a round measured."""
+
+    labels: int
+    """Labels that the members were trained on."""
+    classes: Mapping[str, int]
+    """Labels of each class."""
+    fit: float
+    """Mean share of their labels that the members reproduce."""
+    consistent: float
+    """Share of members that reproduce all of them."""
+    epochs: float
+    """Mean over members."""
+    diameter: float
+    """PWD on the reference set."""
+    kappa: float | None
+    """Agreement with the vote of the previous round; None in the first."""
+    audit: AuditMetrics | None
+    votes_sha256: str
+    sets: Mapping[str, SetMetrics]
+    """By name: "test", "validation", "reference", "pool"."""
+    weights_sha256: Mapping[str, str] | None = None
+    """By file; None if this round's members were not saved."""
+
+    def to_body(self) -> dict[str, Any]:
+        """Return the metrics as JSON data: the body of the "measured" event."""
+        body = {one.name: getattr(self, one.name) for one in fields(self)}
+        body["classes"] = dict(self.classes)
+        body["audit"] = None if self.audit is None else asdict(self.audit)
+        body["sets"] = {name: metrics.to_body() for name, metrics in self.sets.items()}
+        if self.weights_sha256 is None:
+            del body["weights_sha256"]
+        return body
+
+    @classmethod
+    def from_body(cls, body: Mapping[str, Any]) -> "RoundMetrics":
+        """Return what `to_body` wrote. Raises KeyError or TypeError if a metric is missing or unknown.
+
+        >>> metrics = RoundMetrics(labels=10, classes={"cat": 4, "dog": 6}, fit=1.0, consistent=1.0, epochs=30.0,
+        ...                        diameter=0.2, kappa=None, audit=None, votes_sha256="", sets={})
+        >>> RoundMetrics.from_body(metrics.to_body()) == metrics
+        True
+        """
+        _require(cls, body)
+        audit = body["audit"]
+        sets = {name: SetMetrics.from_body(metrics) for name, metrics in body["sets"].items()}
+        return cls(**{**body, "audit": None if audit is None else AuditMetrics(**audit), "sets": sets})
+
+    def headline_set(self) -> SetMetrics | None:
+        """Return the metrics on the test set, or else on validation, or else on the reference."""
+        return next((self.sets[name] for name in HEADLINE_SETS if name in self.sets), None)
+
+    def headline(self, name: str) -> float | None:
+        """Return one metric on the first of `HEADLINE_SETS` where it is known."""
+        known = (getattr(self.sets[one], name) for one in HEADLINE_SETS if one in self.sets)
+        return next((value for value in known if value is not None), None)
+
+    @property
+    def samples_version_space(self) -> bool:
+        """Whether the members fit their labels."""
+        return self.fit >= FIT_THRESHOLD
+
+
+def _require(record: type, body: Mapping[str, Any]) -> None:
+    """Raise KeyError for the first field without a default that is missing."""
+    for one in fields(record):
+        if one.default is MISSING and one.name not in body:
+            raise KeyError(one.name)
