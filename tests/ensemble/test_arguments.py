@@ -8,7 +8,7 @@ import torch
 from torch.utils.data import DataLoader, TensorDataset
 
 import versionspace as vs
-from ensemble.made_up import images
+from ensemble.synthetic import images
 from versionspace.ensemble import Ensemble, Training
 
 QUICK = Training(epochs=1, watch="training loss")

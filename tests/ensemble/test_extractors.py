@@ -7,7 +7,7 @@ import pytest
 from torch import nn
 
 import versionspace as vs
-from ensemble.made_up import images
+from ensemble.synthetic import images
 from features.brightness import Brightness
 from versionspace.ensemble import Ensemble, Heads, Normalisation
 

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 import versionspace as vs
-from ensemble.made_up import images
+from ensemble.synthetic import images
 from nets.test_stacks import Tied, Twice, Viewing
 from versionspace.ensemble import Ensemble, Heads, Normalisation, Training
 from versionspace.ensemble.deepfool import OVERSHOOT, STEPS, DeepFoolResult, deepfool
@@ -186,6 +186,24 @@ def test_an_onnx_file_predicts_the_same(net, tmp_path):
     for name, probs in (("all", expected.mean(axis=0)), ("one", expected[1])):
         session = onnxruntime.InferenceSession(str(tmp_path / f"{name}.onnx"))
         np.testing.assert_allclose(session.run(None, {"images": MORE[:9]})[0], probs, atol=1e-4)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("wrong", [0.5, np.nan])
+@pytest.mark.parametrize("batch", [0, 1])
+def test_an_onnx_file_that_predicts_otherwise_is_not_written(wrong, batch, tmp_path, monkeypatch):
+    import onnxruntime
+
+    class Session(onnxruntime.InferenceSession):
+        def run(self, names, given):
+            (probs,) = super().run(names, given)
+            return [np.full_like(probs, wrong) if len(given["images"]) == (7, 1)[batch] else probs]
+
+    monkeypatch.setattr(onnxruntime, "InferenceSession", Session)
+    members = Ensemble("small", members=1, classes=4, training=QUICK).fit(PIXELS, LABELS)
+    with pytest.raises(vs.VersionspaceError, match=r"probabilities differ from torch's by .* nothing was written"):
+        members.to_onnx(tmp_path / "model.onnx")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_precision_and_training_are_saved(tmp_path):

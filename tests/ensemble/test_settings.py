@@ -5,7 +5,7 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from ensemble.made_up import images
+from ensemble.synthetic import images
 from nets.test_stacks import Viewing
 from versionspace.data.dataset import ImageView
 from versionspace.ensemble import Ensemble, Normalisation, Training

@@ -13,7 +13,7 @@ import torch
 from torch.nn import functional as F
 
 import versionspace as vs
-from ensemble.made_up import images
+from ensemble.synthetic import images
 from nets.test_stacks import Blurring, Branching, Frozen, Tied, Twice, Viewing
 from versionspace import rng
 from versionspace.ensemble import TRAININGS, Ensemble, Normalisation, Training
