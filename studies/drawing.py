@@ -9,7 +9,7 @@ import numpy as np
 
 from studies.values import HERE, Study, load, values
 from versionspace.report.plots.lines import Curve, Panel, lines
-from versionspace.report.plots.style import LOOKS, label
+from versionspace.report.plots.style import method_label, method_style
 from versionspace.types import Floats
 
 SHOWN = ("random", "vr", "ge", "bald", "coreset", "dfal", "pwd", "gvd", "m2-pwd")
@@ -58,5 +58,5 @@ def _curves(study: Study, column: str) -> tuple[Curve, ...]:
         middle = each.mean(axis=0)
         band = each.std(axis=0, ddof=1) if len(each) > 1 else None
         low, high = (None, None) if band is None else (middle - band, middle + band)
-        out.append(Curve(label(method), LOOKS[method], at, middle, low, high))
+        out.append(Curve(method_label(method), method_style(method), at, middle, low, high))
     return tuple(out)

@@ -5,7 +5,7 @@ import pytest
 
 from versionspace.query.methods import METHODS
 from versionspace.report.plots.lines import BANDS, Curve, Panel, lines
-from versionspace.report.plots.style import LOOKS
+from versionspace.report.plots.style import method_style
 
 pytest.importorskip("matplotlib")
 
@@ -13,7 +13,7 @@ pytest.importorskip("matplotlib")
 def drawn(count):
     x, middle = np.array([10, 20, 30]), np.array([50.0, 60, 70])
     curves = tuple(
-        Curve(m, LOOKS[m], x, middle + n, middle + n - 3, middle + n + 3) for n, m in enumerate(METHODS[:count])
+        Curve(m, method_style(m), x, middle + n, middle + n - 3, middle + n + 3) for n, m in enumerate(METHODS[:count])
     )
     return lines("made-up", [Panel("Accuracy", "%", curves)], caption="", alt="")
 

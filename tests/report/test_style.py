@@ -5,9 +5,18 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from versionspace.query.methods import METHODS
+from versionspace.query.methods import METHODS, TABLE
 from versionspace.report.paper import GROUPS
-from versionspace.report.plots.style import HUES, INK, LOOKS, MUTED, NIGHT, PAPER, STAGES
+from versionspace.report.plots.style import (
+    HUES,
+    INK,
+    METHOD_STYLES,
+    MUTED,
+    NIGHT,
+    PAPER,
+    STAGE_HUES,
+    method_style,
+)
 
 # Machado, Oliveira and Fernandes 2009, severity 1, on linear RGB.
 SIGHT = {
@@ -39,7 +48,10 @@ def contrast(one, other):
 @pytest.mark.parametrize("ground", ["light", "dark"])
 def test_the_papers_methods_are_distinct_to_everybody(sight, ground):
     names = [name for group in GROUPS for name in group]
-    seen = {n: lab(np.clip(np.array(SIGHT[sight]) @ linear(getattr(HUES[LOOKS[n].hue], ground)), 0, 1)) for n in names}
+    seen = {
+        n: lab(np.clip(np.array(SIGHT[sight]) @ linear(getattr(HUES[method_style(n).hue], ground)), 0, 1))
+        for n in names
+    }
     nearest = min((np.linalg.norm(seen[a] - seen[b]), a, b) for a, b in combinations(names, 2))
     assert nearest[0] > 15, nearest
 
@@ -55,11 +67,30 @@ def test_text_stands_out_from_its_ground():
     assert contrast(MUTED, PAPER) >= 4.5
 
 
-def test_every_method_has_a_look_of_its_own_even_in_grey():
-    assert tuple(LOOKS) == METHODS
-    assert len({(look.dash, look.marker) for look in LOOKS.values()}) == len(METHODS)
+def test_built_in_methods_are_distinct_in_greyscale():
+    assert tuple(METHOD_STYLES) == METHODS
+    assert len({(style.dash, style.marker) for style in METHOD_STYLES.values()}) == len(METHODS)
 
 
-def test_stages_have_hues_of_their_own():
-    assert len(set(STAGES)) == 5
-    assert set(STAGES) <= set(HUES)
+def test_new_methods_are_distinct_from_all_others(monkeypatch):
+    new = [f"new-{number}" for number in range(100)]
+    for name in new:
+        monkeypatch.setitem(TABLE, name, None)
+    styles = {name: method_style(name) for name in TABLE}
+    assert [styles[name] for name in METHOD_STYLES] == list(METHOD_STYLES.values())
+    assert len(set(styles.values())) == len(TABLE)
+    few = [styles[name] for name in (*METHOD_STYLES, *new[:26])]
+    assert len({(style.dash, style.marker) for style in few}) == len(few)
+    assert {style.hue for style in styles.values()} <= set(HUES)
+
+
+def test_a_new_method_keeps_its_style_when_another_follows(monkeypatch):
+    monkeypatch.setitem(TABLE, "one", None)
+    style = method_style("one")
+    monkeypatch.setitem(TABLE, "another", None)
+    assert method_style("one") == style != method_style("another")
+
+
+def test_stages_have_distinct_hues():
+    assert len(set(STAGE_HUES)) == 5
+    assert set(STAGE_HUES) <= set(HUES)

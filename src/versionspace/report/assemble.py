@@ -5,12 +5,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from versionspace.errors import InputError
-from versionspace.query.methods import METHODS
+from versionspace.query.methods import TABLE
 from versionspace.report.compare import compare
 from versionspace.report.document import Column, Part, Report, Section, Table, Value
 from versionspace.report.groups import Group, grouped
 from versionspace.report.options import Options
-from versionspace.report.plots.style import label
+from versionspace.report.plots.style import method_label
 from versionspace.report.runs import Found, Run
 from versionspace.report.sections.curves import curves
 from versionspace.report.sections.datasets import across
@@ -97,7 +97,7 @@ def _counted(judged: Sequence[Judged]) -> tuple[tuple[str, str], ...]:
     state = "all ended" if ended == len(runs) else f"{ended} ended, {len(runs) - ended} under way or left"
     return (
         ("Runs", f"{len(runs)}, {state}"),
-        ("Methods", ", ".join(label(method) for method in METHODS if method in found)),
+        ("Methods", ", ".join(method_label(method) for method in TABLE if method in found)),
     )
 
 
@@ -108,7 +108,7 @@ def _facts(group: Group) -> tuple[tuple[str, str], ...]:
         "Members": f"{config.ensemble.members} × {config.ensemble.net}",
         "Labels": f"up to {_budgets(group)}, {config.query.size} a round",
         "Classes": f"{len(group.runs[0].record.classes)}",
-        "Methods": ", ".join(label(method) for method in group.methods),
+        "Methods": ", ".join(method_label(method) for method in group.methods),
         "Seeds": ", ".join(map(str, group.seeds)),
     }
     if config.oracle.noise or config.oracle.abstain:

@@ -6,7 +6,7 @@ import numpy as np
 
 from versionspace.campaign.metrics import said
 from versionspace.report.groups import Group
-from versionspace.report.plots.style import label
+from versionspace.report.plots.style import method_label
 from versionspace.report.runs import Run
 from versionspace.types import Floats, Ints
 
@@ -141,7 +141,7 @@ def _uneven(found: Compared) -> list[str]:
 
 def _alike(found: Compared) -> list[str]:
     order = {name: place for place, name in enumerate(found.methods)}
-    return said((run.record for run in sorted(found.runs, key=lambda run: order[run.method])), label)
+    return said((run.record for run in sorted(found.runs, key=lambda run: order[run.method])), method_label)
 
 
 def _where(found: Compared, count: int | None) -> list[str]:

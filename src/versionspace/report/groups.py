@@ -11,7 +11,7 @@ import numpy as np
 
 from versionspace.config import PRESETS, Config, differences
 from versionspace.config import read as read_config
-from versionspace.query.methods import METHODS, TABLE
+from versionspace.query.methods import TABLE
 from versionspace.report.paper import GROUPS, PAPER, Published, published
 from versionspace.report.runs import Run
 
@@ -77,7 +77,7 @@ def ordered(methods: Sequence[str]) -> tuple[tuple[str, ...], ...]:
     (('random',), ('ge',), ('bald',), ('gvd',), ('entropy',))
     """
     listed = {name for group in GROUPS for name in group}
-    others = [name for name in METHODS if name not in listed]
+    others = [name for name in TABLE if name not in listed]
     families = dict.fromkeys(TABLE[name].family for name in others)
     groups = (*GROUPS, *(tuple(n for n in others if TABLE[n].family == family) for family in families))
     kept = (tuple(name for name in group if name in methods) for group in groups)
@@ -127,7 +127,7 @@ def _once(runs: list[Run]) -> Group:
             notes.append(f"{run.name} is there twice with the same config: the one with more labels is shown.")
         if there is None or run.labels[-1] > there.labels[-1]:
             kept[run.name] = run
-    order = {name: place for place, name in enumerate(METHODS)}
+    order = {name: place for place, name in enumerate(TABLE)}
     return Group("", "", tuple(sorted(kept.values(), key=lambda run: (order[run.method], run.seed))), tuple(notes))
 
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from versionspace.errors import InputError
-from versionspace.query.methods import METHODS
+from versionspace.query.methods import TABLE
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ def read_run(text: str) -> WantedRun:
     (WantedRun(method='gvd', seed=2), WantedRun(method='gvd', seed=None))
     """
     method, slash, seed = text.partition("/")
-    if method not in METHODS or (slash and not seed.isdecimal()):
+    if method not in TABLE or (slash and not seed.isdecimal()):
         raise InputError(
             "embed", expected="METHOD or METHOD/SEED", got=repr(text),
             fix="For example gvd/0; `versionspace methods` lists the methods.",

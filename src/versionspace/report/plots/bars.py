@@ -6,7 +6,7 @@ from typing import Any
 
 from versionspace.report.document import Figure
 from versionspace.report.plots.lines import WIDTH
-from versionspace.report.plots.style import INK, MUTED, Look, drawn
+from versionspace.report.plots.style import INK, MUTED, LineStyle, draw_figure
 from versionspace.report.statistics import Interval
 from versionspace.types import Floats
 
@@ -50,7 +50,7 @@ def stacked(
         axis.tick_params(axis="y", length=0)
         figure.legend(loc="outside lower center", ncols=len(shares))
 
-    return drawn(name, (WIDTH, 1.35 + 0.34 * len(rows)), draw, caption=caption, alt=alt)
+    return draw_figure(name, (WIDTH, 1.35 + 0.34 * len(rows)), draw, caption=caption, alt=alt)
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Difference:
     """A row of a forest plot."""
 
     label: str
-    look: Look
+    style: LineStyle
     each: Floats
     """One a seed."""
     mean: float
@@ -73,8 +73,8 @@ def forest(name: str, rows: Sequence[Difference], *, x: str, caption: str, alt: 
         axis.axvline(0, color=MUTED, linewidth=1)
         for i, row in enumerate(rows):
             if row.interval is not None:
-                axis.plot([row.interval.low, row.interval.high], [i, i], color=row.look.colour, linewidth=2.2)
-            axis.plot([row.mean, row.mean], [i - 0.2, i + 0.2], color=row.look.colour, linewidth=2.6)
+                axis.plot([row.interval.low, row.interval.high], [i, i], color=row.style.colour, linewidth=2.2)
+            axis.plot([row.mean, row.mean], [i - 0.2, i + 0.2], color=row.style.colour, linewidth=2.6)
             axis.plot(
                 row.each, [i + 0.34] * len(row.each), linestyle="none", marker="o", markersize=3.6, color=INK,
                 alpha=0.55, markeredgewidth=0,
@@ -85,4 +85,4 @@ def forest(name: str, rows: Sequence[Difference], *, x: str, caption: str, alt: 
         axis.grid(visible=False, axis="y")
         axis.tick_params(axis="y", length=0)
 
-    return drawn(name, (WIDTH, 0.95 + 0.4 * len(rows)), draw, caption=caption, alt=alt)
+    return draw_figure(name, (WIDTH, 0.95 + 0.4 * len(rows)), draw, caption=caption, alt=alt)

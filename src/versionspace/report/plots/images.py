@@ -14,7 +14,7 @@ import numpy as np
 from versionspace.report.document import Figure
 from versionspace.report.mds import Embedding
 from versionspace.report.plots.lines import WIDTH
-from versionspace.report.plots.style import HUES, INK, MUTED, STAGES, drawn
+from versionspace.report.plots.style import HUES, INK, MUTED, STAGE_HUES, draw_figure
 from versionspace.types import Array, Floats
 
 _LIGHT, _DARK = np.array([0.945, 0.955, 0.97]), np.array([0.11, 0.24, 0.47])
@@ -61,7 +61,7 @@ def heat(
     height = (
         1.1 + 0.32 * len(rows) + (0.06 * max(map(len, short), default=0) if slanted else 0) + (0 if written else 0.6)
     )
-    return drawn(name, (WIDTH, height), draw, caption=caption, alt=alt)
+    return draw_figure(name, (WIDTH, height), draw, caption=caption, alt=alt)
 
 
 def _scale(figure: Any, axis: Any, top: float, unit: str) -> None:
@@ -114,14 +114,14 @@ def plane(name: str, found: Embedding, stages: Sequence[str], *, caption: str, a
         axis.set_ylabel("second axis (%)")
         figure.legend(loc="outside lower center", ncols=4)
 
-    return drawn(name, (WIDTH, height), draw, caption=caption, alt=alt)
+    return draw_figure(name, (WIDTH, height), draw, caption=caption, alt=alt)
 
 
 def _spread(count: int) -> list[str]:
     """The last stage is always in the last colour, and the first in the first."""
     if count == 1:
-        return [STAGES[-1]]
-    return [STAGES[round(i * (len(STAGES) - 1) / (count - 1))] for i in range(count)]
+        return [STAGE_HUES[-1]]
+    return [STAGE_HUES[round(i * (len(STAGE_HUES) - 1) / (count - 1))] for i in range(count)]
 
 
 ACROSS = 14
@@ -153,7 +153,7 @@ def sheet(name: str, strips: Sequence[Strip], *, caption: str, alt: str) -> Figu
                     _image(axis, strip.images[place], strip.names[place])
             axes[0].text(-0.12, 0.5, strip.label, transform=axes[0].transAxes, ha="right", va="center", fontsize=9)
 
-    return drawn(name, (WIDTH, 0.15 + 0.82 * len(strips)), draw, caption=caption, alt=alt)
+    return draw_figure(name, (WIDTH, 0.15 + 0.82 * len(strips)), draw, caption=caption, alt=alt)
 
 
 def _image(axis: Any, pixels: Array, answer: str) -> None:

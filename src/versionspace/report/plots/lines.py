@@ -7,7 +7,7 @@ from typing import Any
 
 from versionspace.extras import require
 from versionspace.report.document import Figure
-from versionspace.report.plots.style import MUTED, Look, drawn
+from versionspace.report.plots.style import MUTED, LineStyle, draw_figure
 from versionspace.types import Floats, Ints
 
 WIDTH = 9.2
@@ -23,7 +23,7 @@ class Curve:
     """A line with a band."""
 
     label: str
-    look: Look
+    style: LineStyle
     x: Ints | Floats
     middle: Floats
     low: Floats | None = None
@@ -75,7 +75,7 @@ def lines(
             figure.legend(handles=handles, loc="outside lower center", ncols=columns, handlelength=3.2)
 
     said = "" if mark is None else f" The upright line is at {mark:,} labels, where runs are compared."
-    return drawn(name, (WIDTH, height), draw, caption=caption + said, alt=alt)
+    return draw_figure(name, (WIDTH, height), draw, caption=caption + said, alt=alt)
 
 
 def _panel(axis: Any, panel: Panel, x: str, mark: int | None, order: list[str], *, banded: bool) -> None:
@@ -86,11 +86,11 @@ def _panel(axis: Any, panel: Panel, x: str, mark: int | None, order: list[str], 
         axis.axhline(panel.level, color=MUTED, linewidth=1)
     for curve in panel.curves:
         if banded and curve.low is not None and curve.high is not None:
-            axis.fill_between(curve.x, curve.low, curve.high, color=curve.look.colour, alpha=0.15, linewidth=0)
+            axis.fill_between(curve.x, curve.low, curve.high, color=curve.style.colour, alpha=0.15, linewidth=0)
     for curve in panel.curves:
         every = max(1, round(len(curve.x) / _MARKERS))
         axis.plot(
-            curve.x, curve.middle, color=curve.look.colour, linestyle=curve.look.dash, marker=curve.look.marker,
+            curve.x, curve.middle, color=curve.style.colour, linestyle=curve.style.dash, marker=curve.style.marker,
             markevery=(order.index(curve.label) % every, every), markeredgewidth=0, label=curve.label,
         )  # fmt: skip
     if mark is not None:
@@ -104,7 +104,7 @@ def _panel(axis: Any, panel: Panel, x: str, mark: int | None, order: list[str], 
 
 
 def _handle(curve: Curve) -> Any:
-    look = curve.look
+    style = curve.style
     return require("matplotlib.lines").Line2D(
-        [], [], color=look.colour, linestyle=look.dash, marker=look.marker, markeredgewidth=0, label=curve.label
+        [], [], color=style.colour, linestyle=style.dash, marker=style.marker, markeredgewidth=0, label=curve.label
     )

@@ -7,7 +7,7 @@ import numpy as np
 from versionspace.report.compare import at, common
 from versionspace.report.document import Block, Figure, Part
 from versionspace.report.plots.lines import BANDS, Curve, Panel, lines
-from versionspace.report.plots.style import DASHED, LOOKS, SOLID, Look, label
+from versionspace.report.plots.style import DASHED, SOLID, LineStyle, method_label, method_style
 from versionspace.report.runs import Run
 from versionspace.report.sections.results import Judged
 from versionspace.types import Floats
@@ -38,13 +38,13 @@ def method_curves(one: Judged, series: Series) -> tuple[Curve, ...]:
     out = []
     for method in one.level.methods:
         runs = [run for run in one.level.runs if run.method == method]
-        found = averaged(runs, series, label(method), LOOKS[method])
+        found = averaged(runs, series, method_label(method), method_style(method))
         if found is not None:
             out.append(found)
     return tuple(out)
 
 
-def averaged(runs: Sequence[Run], series: Series, name: str, look: Look) -> Curve | None:
+def averaged(runs: Sequence[Run], series: Series, name: str, style: LineStyle) -> Curve | None:
     """Mean over runs with a band of one sample deviation; None where nothing was measured."""
     kept = [run for run in runs if not np.isnan(series(run)).all()]
     counts, _ = common([run.labels for run in kept])
@@ -53,9 +53,9 @@ def averaged(runs: Sequence[Run], series: Series, name: str, look: Look) -> Curv
     values = 100 * np.array([at(run.labels, series(run), counts) for run in kept])
     middle = values.mean(axis=0)
     if len(kept) < 2:
-        return Curve(name, look, counts, middle)
+        return Curve(name, style, counts, middle)
     deviation = values.std(axis=0, ddof=1)
-    return Curve(name, look, counts, middle, middle - deviation, middle + deviation)
+    return Curve(name, style, counts, middle, middle - deviation, middle + deviation)
 
 
 def _differences(one: Judged) -> tuple[Curve, ...]:
@@ -74,7 +74,7 @@ def _differences(one: Judged) -> tuple[Curve, ...]:
         middle = each.mean(axis=0)
         deviation = each.std(axis=0, ddof=1) if len(each) > 1 else None
         low, high = (None, None) if deviation is None else (middle - deviation, middle + deviation)
-        out.append(Curve(label(method), LOOKS[method], compared.labels, middle, low, high))
+        out.append(Curve(method_label(method), method_style(method), compared.labels, middle, low, high))
     return tuple(out)
 
 
@@ -132,11 +132,11 @@ def _random(one: Judged) -> Figure | str | None:
             "is not shown."
         )
     wanted = (
-        ("wrong agreement", "wrong_agreement", Look("vermilion", SOLID, "o")),
-        ("Gibbs, distance to the projection", "gibbs_distance", Look("blue", SOLID, "^")),
-        ("vote, distance to the projection", "vote_distance", Look("sky", DASHED, "s")),
+        ("wrong agreement", "wrong_agreement", LineStyle("vermilion", SOLID, "o")),
+        ("Gibbs, distance to the projection", "gibbs_distance", LineStyle("blue", SOLID, "^")),
+        ("vote, distance to the projection", "vote_distance", LineStyle("sky", DASHED, "s")),
     )
-    found = [averaged(runs, _series("test", what), name, look) for name, what, look in wanted]
+    found = [averaged(runs, _series("test", what), name, style) for name, what, style in wanted]
     drawn = tuple(curve for curve in found if curve is not None)
     if not drawn:
         return None
@@ -155,9 +155,9 @@ def _person(one: Judged) -> Figure | None:
         return None
     diameter = method_curves(one, lambda run: run.overall("diameter"))
     panels = [Panel("Diameter", "PWD on the reference (%)", diameter, bounds=(0, None))] if diameter else []
-    names = {run.name: label(run.method) for run in one.compared.runs}
+    names = {run.name: method_label(run.method) for run in one.compared.runs}
     if len(one.compared.seeds) > 1:
-        names = {run.name: f"{label(run.method)}, seed {run.seed}" for run in one.compared.runs}
+        names = {run.name: f"{method_label(run.method)}, seed {run.seed}" for run in one.compared.runs}
     audit = tuple(c for run in one.compared.runs if (c := _audit(run, names[run.name])) is not None)
     if audit:
         panels.append(Panel("Audit", "accuracy of the vote, by the audit (%)", audit))
@@ -177,7 +177,7 @@ def _audit(run: Run, name: str) -> Curve | None:
     if not there.any():
         return None
     low, high = (100 * run.overall("audit", name)[there] for name in ("low", "high"))
-    return Curve(name, LOOKS[run.method], run.labels[there], middle[there], low, high)
+    return Curve(name, method_style(run.method), run.labels[there], middle[there], low, high)
 
 
 def _panels(

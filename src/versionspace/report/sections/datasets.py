@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from versionspace.report.document import Block, Part
 from versionspace.report.plots.lines import Curve, Panel, lines
-from versionspace.report.plots.style import DASHED, DOTTED, MIXED, SOLID, Look
+from versionspace.report.plots.style import DASH_DOT, DASHED, DOTTED, SOLID, LineStyle
 from versionspace.report.sections.curves import averaged
 from versionspace.report.sections.results import Judged
 
@@ -14,9 +14,9 @@ _HOW = (
     "is the share of each dataset's own budget. Where wrong agreement stays high, no shrinking of the version space "
     "brings its members to the truth."
 )
-_LOOKS = (
-    Look("vermilion", SOLID, "o"), Look("blue", SOLID, "s"), Look("green", DASHED, "^"), Look("orange", DASHED, "D"),
-    Look("pink", DOTTED, "v"), Look("sky", DOTTED, "P"), Look("brown", MIXED, "X"), Look("ink", MIXED, "*"),
+_DATASET_STYLES = (
+    LineStyle("vermilion", SOLID, "o"), LineStyle("blue", SOLID, "s"), LineStyle("green", DASHED, "^"), LineStyle("orange", DASHED, "D"),
+    LineStyle("pink", DOTTED, "v"), LineStyle("sky", DOTTED, "P"), LineStyle("brown", DASH_DOT, "X"), LineStyle("ink", DASH_DOT, "*"),
 )  # fmt: skip
 
 
@@ -50,7 +50,9 @@ def _curves(found: Sequence[Judged], what: str) -> tuple[Curve, ...]:
     out = []
     for place, one in enumerate(found):
         runs = [run for run in one.level.runs if run.method == "random"]
-        curve = averaged(runs, lambda run: run.series("test", what), one.group.title, _LOOKS[place % len(_LOOKS)])
+        curve = averaged(
+            runs, lambda run: run.series("test", what), one.group.title, _DATASET_STYLES[place % len(_DATASET_STYLES)]
+        )
         if curve is not None:
             out.append(replace(curve, x=100 * curve.x / max(run.record.budget for run in runs)))
     return tuple(out)

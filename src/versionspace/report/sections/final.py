@@ -8,7 +8,7 @@ from versionspace.report.compare import Compared
 from versionspace.report.document import Block, Column, Part, Table, Value
 from versionspace.report.groups import ordered
 from versionspace.report.plots.bars import Share, stacked
-from versionspace.report.plots.style import HUES, label
+from versionspace.report.plots.style import HUES, method_label
 from versionspace.report.sections.results import Judged, best, percent
 from versionspace.report.statistics import Spread, area
 from versionspace.types import Floats
@@ -54,7 +54,7 @@ def measures(one: Judged) -> Table | None:
     columns = [Column("method"), Column("seeds", kind=float)]
     final = compared.final(where, "pwd")
     cells: list[list[Value]] = [
-        [label(name) for name in names],
+        [method_label(name) for name in names],
         [int((~np.isnan(final[:, compared.methods.index(name)])).sum()) for name in names],
     ]
     bold: set[tuple[int, int]] = set()
@@ -97,9 +97,9 @@ def _split(one: Judged) -> Block:
     places = [compared.methods.index(name) for name in names]
     wrong = means(compared.final("test", "wrong_agreement"), places)
     apart = means(compared.final("test", "gibbs_distance"), places)
-    told = [f"{label(n)} {w:.1f}% and {a:.1f}%" for n, w, a in zip(names, wrong, apart, strict=True)]
+    told = [f"{method_label(n)} {w:.1f}% and {a:.1f}%" for n, w, a in zip(names, wrong, apart, strict=True)]
     return stacked(
-        f"{one.group.name}-error", [label(name) for name in names],
+        f"{one.group.name}-error", [method_label(name) for name in names],
         (Share("wrong agreement", HUES["vermilion"].light, "", wrong),
          Share("Gibbs distance to the projection", HUES["sky"].light, "///", apart)),
         x="error of a random member on the test set (%)", digits=2,

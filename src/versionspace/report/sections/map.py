@@ -5,7 +5,7 @@ from versionspace.report.groups import Group
 from versionspace.report.mds import embed
 from versionspace.report.options import Options, read_run
 from versionspace.report.plots.images import plane
-from versionspace.report.plots.style import label
+from versionspace.report.plots.style import method_label
 from versionspace.report.runs import Run
 from versionspace.space import pairwise_disagreement
 from versionspace.store import Round, StoreError
@@ -56,8 +56,8 @@ def _one(group: Group, run: Run) -> list[Block]:
                 kept.append((stage, votes))
         truth = run.record.truth()
     except StoreError as error:
-        return [f"{label(run.method)}, seed {run.seed} cannot be embedded. {error}"]
-    name = f"{label(run.method)}, seed {run.seed}"
+        return [f"{method_label(run.method)}, seed {run.seed} cannot be embedded. {error}"]
+    name = f"{method_label(run.method)}, seed {run.seed}"
     if not kept:
         return [f"{name} cannot be embedded: it has no test set, on which distances would be measured."]
     found = embed([votes for _, votes in kept], truth, seed=run.seed)

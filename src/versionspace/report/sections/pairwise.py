@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from versionspace.report.document import Block, Column, Part, Table, Value
 from versionspace.report.plots.bars import Difference, forest
-from versionspace.report.plots.style import LOOKS, label
+from versionspace.report.plots.style import method_label, method_style
 from versionspace.report.sections.final import areas
 from versionspace.report.sections.results import Judged
 from versionspace.report.statistics import BOOTSTRAP_FROM, Interval, Pair, pairs
@@ -55,7 +55,7 @@ def sentence(found: Sequence[Pair], what: str) -> str:
         )
     if not sure:
         return f"{reach} No difference is significant at 5%."
-    named = ", ".join(f"{label(pair.one)} and {label(pair.other)}" for pair in sure)
+    named = ", ".join(f"{method_label(pair.one)} and {method_label(pair.other)}" for pair in sure)
     return f"{reach} Significantly different at 5%: {named}."
 
 
@@ -93,8 +93,8 @@ def _blocks(one: Judged, what: str, name: str, found: tuple[Pair, ...], better: 
     if rows:
         blocks.append(
             forest(
-                f"{file}-differences", rows, x=f"{_lower(what)}, minus that of {label(base)} (percentage points)",
-                caption=f"{one.group.title}, at {one.compared.end:,} labels: {_lower(what)} minus that of {label(base)}"
+                f"{file}-differences", rows, x=f"{_lower(what)}, minus that of {method_label(base)} (percentage points)",
+                caption=f"{one.group.title}, at {one.compared.end:,} labels: {_lower(what)} minus that of {method_label(base)}"
                 f" with the same seed. Dots are seeds, the upright bar their mean{_line(rows)}.",
                 alt="; ".join(f"{row.label} {row.mean:+.2f}" for row in rows) + " percentage points.",
             )
@@ -119,7 +119,9 @@ def _against(pair: Pair, base: str) -> Difference:
     if interval is not None:
         low, high = sorted((100 * sign * interval.low, 100 * sign * interval.high))
         interval = Interval(low, high)
-    return Difference(label(other), LOOKS[other], 100 * sign * pair.differences, 100 * sign * pair.mean, interval)
+    return Difference(
+        method_label(other), method_style(other), 100 * sign * pair.differences, 100 * sign * pair.mean, interval
+    )
 
 
 def _matrix(one: Judged, what: str, file: str, found: tuple[Pair, ...], better: int) -> Table:
@@ -130,9 +132,14 @@ def _matrix(one: Judged, what: str, file: str, found: tuple[Pair, ...], better: 
     won = {m: sum(p.wins if p.one == m else p.losses for p in found if m in (p.one, p.other)) for m in methods}
     lost = {m: sum(p.losses if p.one == m else p.wins for p in found if m in (p.one, p.other)) for m in methods}
     rows = tuple(
-        (label(row), *(cells.get((row, column)) for column in methods), f"{won[row]}–{lost[row]}") for row in methods
+        (method_label(row), *(cells.get((row, column)) for column in methods), f"{won[row]}–{lost[row]}")
+        for row in methods
     )
-    columns = (Column("row against column"), *(Column(label(method)) for method in methods), Column("all, won–lost"))
+    columns = (
+        Column("row against column"),
+        *(Column(method_label(method)) for method in methods),
+        Column("all, won–lost"),
+    )
     return Table(
         f"{file}-wins",
         f"{one.group.title}, {_lower(what)} at {one.compared.end:,} labels: seeds on which the row's method is better "
@@ -161,7 +168,7 @@ def _listed(one: Judged, what: str, file: str, found: tuple[Pair, ...]) -> Table
     ]  # fmt: skip
     rows = []
     for pair in found:
-        row: list[Value] = [label(pair.one), label(pair.other), len(pair.differences), 100 * pair.mean]
+        row: list[Value] = [method_label(pair.one), method_label(pair.other), len(pair.differences), 100 * pair.mean]
         row.append(_percent(pair.interval))
         row += [_percent(pair.bootstrap)] if boot else []
         row += [pair.test.p, pair.test.smallest, pair.holm]

@@ -12,7 +12,7 @@ from versionspace.report.document import Block, Column, Part, Table, Value
 from versionspace.report.groups import Group, ordered
 from versionspace.report.options import Options
 from versionspace.report.plots.images import ACROSS, Strip, heat, sheet
-from versionspace.report.plots.style import label
+from versionspace.report.plots.style import method_label
 from versionspace.report.runs import Run
 from versionspace.report.sections.results import Judged
 from versionspace.report.statistics import Spread, spread
@@ -73,18 +73,18 @@ def _balance(one: Judged, classes: tuple[str, ...], counts: dict[str, Ints]) -> 
         total = np.sum(own, axis=0)
         shares.append(100 * total / total.sum() if total.sum() else np.full(len(classes), np.nan))
         even = [found for count in own if (found := evenness(count)) is not None]
-        rows.append((label(name), spread(even), int(total.sum()), *_ends(total, classes)))
+        rows.append((method_label(name), spread(even), int(total.sum()), *_ends(total, classes)))
     columns = (
         Column("method"), Column("evenness", digits=3, kind=Spread), Column("labels, seeds together", kind=float),
         Column("most"), Column("least"),
     )  # fmt: skip
     return [
         heat(
-            f"{one.group.name}-classes", [label(name) for name in names], classes, np.array(shares),
+            f"{one.group.name}-classes", [method_label(name) for name in names], classes, np.array(shares),
             unit="share of the labels asked for (%)",
             caption=f"{one.group.title}: of the labels that each method asked for, how many in a hundred are of each "
             "class; seeds together.",
-            alt=f"Shares of {len(classes)} classes among the labels that {', '.join(map(label, names))} asked for.",
+            alt=f"Shares of {len(classes)} classes among the labels that {', '.join(map(method_label, names))} asked for.",
         ),
         Table(
             f"{one.group.name}-classes", f"{one.group.title}: how evenly classes were asked for.", columns, tuple(rows)
@@ -112,8 +112,8 @@ def _sheets(group: Group, runs: tuple[Run, ...]) -> list[Block]:
         try:
             images = found.take(ids).images
         except VersionspaceError as error:
-            return [f"The images that {label(method)} asked for cannot be shown. {error}"]
-        strips.append(Strip(label(method), images, answers))
+            return [f"The images that {method_label(method)} asked for cannot be shown. {error}"]
+        strips.append(Strip(method_label(method), images, answers))
     if not strips:
         return []
     seed = min(run.seed for run in runs)

@@ -9,7 +9,7 @@ from versionspace.report.compare import Compared
 from versionspace.report.document import Block, Column, Part, Table, Value
 from versionspace.report.groups import Group, ordered
 from versionspace.report.paper import SOURCE
-from versionspace.report.plots.style import label
+from versionspace.report.plots.style import method_label
 from versionspace.report.statistics import Spread, spread
 
 _HOW = (
@@ -65,7 +65,7 @@ def _table(found: Sequence[Judged], what: str) -> Table:
     rows = ordered([name for one in found for name in one.group.methods])
     names = [name for group in rows for name in group]
     columns = [Column("")]
-    cells: list[list[Value]] = [["labels", "seeds", *(label(name) for name in names)]]
+    cells: list[list[Value]] = [["labels", "seeds", *(method_label(name) for name in names)]]
     bold: set[tuple[int, int]] = set()
     for one in found:
         where = "test" if what == "accuracy" else one.where

@@ -8,7 +8,7 @@ from versionspace.report.compare import Compared
 from versionspace.report.document import Block, Column, Part, Table, Value
 from versionspace.report.groups import ordered
 from versionspace.report.options import Options
-from versionspace.report.plots.style import label
+from versionspace.report.plots.style import method_label
 from versionspace.report.sections.results import Judged, best
 from versionspace.report.statistics import Spread, labels_to_reach, spread
 from versionspace.types import Floats
@@ -78,7 +78,11 @@ def _table(one: Judged, target: float, place: int) -> Table:
     for name in names:
         own = needed[:, compared.methods.index(name)]
         own_there = own[shared & ~np.isnan(own)]
-        row: list[Value] = [label(name), f"{int(np.isfinite(own_there).sum())} of {len(own_there)}", _mean(own_there)]
+        row: list[Value] = [
+            method_label(name),
+            f"{int(np.isfinite(own_there).sum())} of {len(own_there)}",
+            _mean(own_there),
+        ]
         if base is not None:
             both = ~np.isnan(own) & ~np.isnan(base)
             row += [None, None] if name == "random" else _saved(own[both], base[both])

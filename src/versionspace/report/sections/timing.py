@@ -5,7 +5,7 @@ import numpy as np
 from versionspace.report.document import Block, Column, Part, Table, Value
 from versionspace.report.groups import ordered
 from versionspace.report.plots.bars import Share, stacked
-from versionspace.report.plots.style import HUES, label
+from versionspace.report.plots.style import HUES, method_label
 from versionspace.report.runs import Run
 from versionspace.report.sections.results import Judged
 from versionspace.report.statistics import Spread, spread
@@ -38,7 +38,7 @@ def timing(one: Judged) -> Part:
         whole = np.sum(stages, axis=0)
         rounds = np.array([len(run.record.measured()) for run in own])
         totals.append([float(np.mean(values)) for values in stages])
-        rows.append((label(name), *(spread(values) for values in stages), spread(whole), spread(whole / rounds)))
+        rows.append((method_label(name), *(spread(values) for values in stages), spread(whole), spread(whole / rounds)))
     columns = (
         Column("method"), *(Column(f"{word} (s)", digits=2, kind=Spread) for _, word, *_ in _STAGES),
         Column("together (s)", digits=2, kind=Spread), Column("a round (s)", digits=2, kind=Spread),
@@ -50,9 +50,9 @@ def timing(one: Judged) -> Part:
     ]
     blocks: list[Block] = [
         stacked(
-            f"{one.group.name}-time", [label(name) for name in names], shares, x=f"time of a run ({unit})", digits=1,
+            f"{one.group.name}-time", [method_label(name) for name in names], shares, x=f"time of a run ({unit})", digits=1,
             caption=f"{one.group.title}: time of a run by stage, means over seeds.",
-            alt="; ".join(f"{label(n)} {sum(t) / size:.1f} {unit}" for n, t in zip(names, totals, strict=True)) + ".",
+            alt="; ".join(f"{method_label(n)} {sum(t) / size:.1f} {unit}" for n, t in zip(names, totals, strict=True)) + ".",
         ),
         Table(f"{one.group.name}-time", f"{one.group.title}: seconds of a run by stage.", columns, tuple(rows)),
     ]  # fmt: skip
