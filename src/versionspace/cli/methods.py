@@ -9,8 +9,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from versionspace.query.api import find
-from versionspace.query.methods import TABLE, Method
+from versionspace.query.methods import TABLE, Method, find
 
 LETTERS = (
     "M members · N images of the pool · T of the reference set, T' of them where members differ · C classes · "

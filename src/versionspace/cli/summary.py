@@ -9,7 +9,7 @@ from rich.table import Table
 
 from versionspace.campaign.metrics import said as same_images
 from versionspace.campaign.progress import accuracy_of
-from versionspace.query.methods import METHODS
+from versionspace.query.methods import TABLE
 from versionspace.store.record import Record, Round
 from versionspace.text import duration, percent
 
@@ -154,4 +154,4 @@ def _of(found: Round | None, key: str) -> float | None:
 
 def order(record: Record) -> tuple[int, int]:
     """As the table of methods has them, then by seed."""
-    return METHODS.index(record.method), record.seed
+    return list(TABLE).index(record.method), record.seed

@@ -14,7 +14,7 @@ from versionspace.config.toml import validated
 from versionspace.data import Dataset
 from versionspace.errors import InputError
 from versionspace.label.import_labels import Imported, began_with, counted, imported, left_alone, taken_in
-from versionspace.query.api import find
+from versionspace.query.methods import find
 from versionspace.store.layout import Folder, is_campaign, read_config
 
 BUDGET = 300

@@ -1,6 +1,5 @@
 """The way in: names and arrays from the caller, checked against the table of methods, then scored or chosen."""
 
-import difflib
 import operator
 from dataclasses import dataclass
 from typing import Literal, overload
@@ -10,10 +9,10 @@ import numpy as np
 from versionspace import rng
 from versionspace.errors import InputError
 from versionspace.query.inputs import Problem, read_features, read_ids, read_perturbations
-from versionspace.query.methods import METHODS, TABLE, Method
+from versionspace.query.methods import Method, find
 from versionspace.query.ranking import Chosen, top
 from versionspace.space import beliefs
-from versionspace.space.beliefs import Beliefs
+from versionspace.space.beliefs import Beliefs, described
 from versionspace.space.diameter import read_vote
 from versionspace.types import Array, ArrayLike, Floats, Ints, Vote
 
@@ -29,19 +28,6 @@ class Arguments:
     labelled_features: ArrayLike = None
     perturbations: ArrayLike = None
     classes: int | None = None
-
-
-def find(name: str) -> Method:
-    """The method of this name, or the nearest name in a sentence."""
-    if isinstance(name, str) and name in TABLE:
-        return TABLE[name]
-    near = difflib.get_close_matches(str(name).lower().replace("_", "-"), METHODS, n=1, cutoff=0.5)
-    raise InputError(
-        "method",
-        expected="one of " + ", ".join(METHODS),
-        got=repr(name),
-        fix=f"Did you mean {near[0]!r}?" if near else "See versionspace.METHODS.",
-    )
 
 
 def check_arguments(method: Method, given: Arguments, pool_later: bool = False) -> None:
@@ -202,11 +188,33 @@ def read_k(k: object, images: int) -> int:
     return value
 
 
+def score(method: Method, problem: Problem) -> Floats:
+    """Return the utilities of all images, (N,). Raises `InputError` if a registered method computes something else."""
+    scores = np.asarray(method.score(problem))
+    if scores.shape != (problem.images,) or scores.dtype != np.float64 or not np.isfinite(scores).all():
+        raise InputError(
+            f"utilities of {method.name!r}",
+            expected=f"finite float64 numbers of shape ({problem.images},)",
+            got=described(scores) + ("" if np.isfinite(scores).all() else ", not all finite"),
+            fix="Correct the score function of this method.",
+        )
+    return scores
+
+
 def choose(method: Method, problem: Problem, k: int) -> Chosen:
-    """The k images to ask first."""
+    """Return the k images to ask first. Raises `InputError` if a registered method chooses something else."""
     if method.choose is not None:
-        return method.choose(problem, k)
-    scores = method.score(problem)
+        chosen = method.choose(problem, k)
+        distinct = np.unique(chosen.indices)
+        if len(chosen.indices) != k or len(distinct) != k or distinct[0] < 0 or distinct[-1] >= problem.images:
+            raise InputError(
+                f"images chosen by {method.name!r}",
+                expected=f"{k} different positions from 0 to {problem.images - 1}",
+                got=f"{len(chosen.indices)}, {len(distinct)} of them different, {distinct[0]} to {distinct[-1]}",
+                fix="Correct the choose function of this method.",
+            )
+        return chosen
+    scores = score(method, problem)
     indices = top(problem, scores, k)
     return Chosen(indices, scores[indices])
 
@@ -245,7 +253,7 @@ def utilities(
     """
     found = find(method)
     given = Arguments(pool, reference, vote, features, labelled_features, perturbations, classes)
-    return found.score(read_problem(found, given, seed))
+    return score(found, read_problem(found, given, seed))
 
 
 @overload

@@ -1,17 +1,20 @@
-"""The table of query methods: one row each, from which the docs page and ``versionspace methods`` are made too.
+"""The table of query methods, one row each; ``versionspace methods`` and docs/methods.md are generated from it.
 
-To add a method, write its score as a function of a `Problem` and add a row.
+To add a method, write its score as a function of a `Problem` and add a row here, or call `register` from outside.
 """
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
+from versionspace.errors import InputError
 from versionspace.query import batchbald, committee, diversity, uncertainty
 from versionspace.query.inputs import Problem
 from versionspace.query.ranking import Chosen
 from versionspace.space.beliefs import Beliefs
 from versionspace.space.diameter import Diameter, gvd_over, pwd_over
+from versionspace.text import did_you_mean
 from versionspace.types import Floats, Vote
 
 
@@ -101,7 +104,7 @@ class Method:
 
 _LIU = "Liu et al. 2020"
 
-_TABLE = (
+_BUILT_IN = (
     Method(
         "random", "Random", "baseline", "uniform in [0, 1)", "–", "N", uncertainty.random, pool="any",
     ),
@@ -182,6 +185,60 @@ _TABLE = (
     ),
 )  # fmt: skip
 
-TABLE: dict[str, Method] = {method.name: method for method in _TABLE}
+TABLE: dict[str, Method] = {method.name: method for method in _BUILT_IN}
+"""All query methods by name: the built-in ones, then those that `register` added."""
 METHODS: tuple[str, ...] = tuple(TABLE)
-"""The names of all query methods, in the order of the table."""
+"""The names of the built-in query methods, in table order; `names` also returns registered ones."""
+
+
+def names() -> tuple[str, ...]:
+    """Return the names of all query methods, in table order."""
+    return tuple(TABLE)
+
+
+def find(name: str) -> Method:
+    """Return the method of this name. Raises `InputError`, which suggests the most similar name."""
+    if isinstance(name, str) and name in TABLE:
+        return TABLE[name]
+    raise InputError(
+        "method",
+        expected="one of " + ", ".join(names()),
+        got=repr(name),
+        fix=did_you_mean(str(name).lower().replace("_", "-"), names(), "See versionspace.METHODS."),
+    )
+
+
+_NAME = re.compile("[a-z][a-z0-9]*(-[a-z0-9]+)*")
+
+
+def register(method: Method) -> None:
+    """Add a query method to the table, for this process.
+
+    Its name can then be used wherever a built-in name can: `query`, `utilities`, `Stream`, configs and reports.
+    Raises `InputError` if the name is taken or malformed, or if the method has no argument that lists the images.
+
+    >>> def middle(problem: Problem) -> Floats:
+    ...     return 0.0 - abs(problem.positions() - problem.images / 2)
+    >>> register(Method("middle", "Middle", "example", "-|n - N/2|", "none", "N", middle, pool="any"))
+    >>> import versionspace as vs
+    >>> vs.query("middle", 1, ids=["a", "b", "c", "d"]).tolist()
+    ['c']
+    >>> del TABLE["middle"]
+    """
+    if not _NAME.fullmatch(method.name):
+        raise InputError(
+            "method.name",
+            expected="lowercase words and digits joined by hyphens",
+            got=repr(method.name),
+            fix="For example 'my-method'.",
+        )
+    if method.name in TABLE:
+        raise InputError("method.name", expected="a new name", got=repr(method.name), fix="This method exists already.")
+    if not set(method.needs) & {"pool", "features", "perturbations"}:
+        raise InputError(
+            "method",
+            expected="pool, features or perturbations among its arguments",
+            got="none of them",
+            fix="Set pool='any' if the method needs only the number of images.",
+        )
+    TABLE[method.name] = method

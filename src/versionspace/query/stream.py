@@ -9,6 +9,7 @@ from versionspace.errors import InputError
 from versionspace.query import api
 from versionspace.query.api import Arguments
 from versionspace.query.inputs import Problem, joined_ids, read_ids, read_perturbations
+from versionspace.query.methods import find
 from versionspace.query.ranking import best
 from versionspace.space.diameter import Diameter, read_vote
 from versionspace.types import Array, ArrayLike, Floats, Ints, Vote, Words
@@ -41,7 +42,7 @@ class Stream:
         classes: int | None = None,
         seed: int | None = None,
     ) -> None:
-        self._method = api.find(method)
+        self._method = find(method)
         if not self._method.pointwise:
             raise InputError(
                 "method",
@@ -87,7 +88,7 @@ class Stream:
                 got=f"{len(names)}",
                 fix="Both must list the same images.",
             )
-        scores = self._method.score(problem)
+        scores = api.score(self._method, problem)
         positions = np.concatenate([self._positions, problem.positions()])
         utilities = np.concatenate([self._utilities, scores])
         kept = best(utilities, problem.ties(positions), min(self._k, len(positions)))
