@@ -8,8 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from studies.values import HERE, Study, load, values
-from versionspace.report.plots.lines import Curve, Panel, lines
-from versionspace.report.plots.style import method_label, method_style
+from versionspace.report import Curve, Panel, line_figure, method_label, method_style
 from versionspace.types import Floats
 
 SHOWN = ("random", "vr", "ge", "bald", "coreset", "dfal", "pwd", "gvd", "m2-pwd")
@@ -28,7 +27,7 @@ def draw(name: str) -> Path:
         Panel("accuracy", "% of the test images", _curves(study, "accuracy")),
         Panel("diameter (PWD)", "% of the test images", _curves(study, "pwd")),
     ]
-    figure = lines(name, panels, caption="", alt="Accuracy and diameter over labels, a line for each method.")
+    figure = line_figure(name, panels, caption="", alt="Accuracy and diameter over labels, a line for each method.")
     path = HERE / "figures" / f"{name}.svg"
     path.parent.mkdir(exist_ok=True)
     start = figure.svg.index(">", figure.svg.index("<svg")) + 1

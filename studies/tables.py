@@ -6,14 +6,13 @@ import numpy as np
 
 from studies.values import BySeed, Study, differences, measured, values
 from versionspace.query.methods import TABLE
-from versionspace.report import statistics
-from versionspace.report.paper import GROUPS, PAPER
+from versionspace.report import METHOD_GROUPS, PAPER, statistics
 
 ENOUGH = 6
 """Seeds from which Wilcoxon's test can go below p = 0.05, and is shown."""
 SPREAD = 3
 """Seeds from which an interval is shown."""
-BRIEF = (*(method for group in GROUPS for method in group), "gvd-loo", "gvd-batch")
+BRIEF = (*(method for group in METHOD_GROUPS for method in group), "gvd-loo", "gvd-batch")
 """The paper's nine methods and our own two."""
 CLAIMED = tuple((one, other) for one in ("pwd", "gvd") for other in ("random", "ge", "vr"))
 """What the paper says is better, and than what."""

@@ -1,4 +1,4 @@
-"""Colours that everybody can tell apart."""
+"""Colours and line styles that all readers can tell apart."""
 
 from itertools import combinations
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from versionspace.query.methods import METHODS, TABLE
-from versionspace.report.paper import GROUPS
+from versionspace.report.paper import METHOD_GROUPS
 from versionspace.report.plots.style import (
     HUES,
     INK,
@@ -19,7 +19,7 @@ from versionspace.report.plots.style import (
 )
 
 # Machado, Oliveira and Fernandes 2009, severity 1, on linear RGB.
-SIGHT = {
+COLOUR_VISION = {
     "all": np.eye(3),
     "no red": [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
     "no green": [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]],
@@ -44,12 +44,12 @@ def contrast(one, other):
     return (light + 0.05) / (dark + 0.05)
 
 
-@pytest.mark.parametrize("sight", SIGHT)
-@pytest.mark.parametrize("ground", ["light", "dark"])
-def test_the_papers_methods_are_distinct_to_everybody(sight, ground):
-    names = [name for group in GROUPS for name in group]
+@pytest.mark.parametrize("vision", COLOUR_VISION)
+@pytest.mark.parametrize("background", ["light", "dark"])
+def test_the_papers_methods_are_distinct_with_any_colour_vision(vision, background):
+    names = [name for group in METHOD_GROUPS for name in group]
     seen = {
-        n: lab(np.clip(np.array(SIGHT[sight]) @ linear(getattr(HUES[method_style(n).hue], ground)), 0, 1))
+        n: lab(np.clip(np.array(COLOUR_VISION[vision]) @ linear(getattr(HUES[method_style(n).hue], background)), 0, 1))
         for n in names
     }
     nearest = min((np.linalg.norm(seen[a] - seen[b]), a, b) for a, b in combinations(names, 2))
@@ -57,12 +57,12 @@ def test_the_papers_methods_are_distinct_to_everybody(sight, ground):
 
 
 @pytest.mark.parametrize("hue", HUES)
-def test_every_hue_stands_out_from_its_ground(hue):
+def test_every_hue_has_enough_contrast(hue):
     assert contrast(HUES[hue].light, PAPER) >= 3
     assert contrast(HUES[hue].dark, NIGHT) >= 3
 
 
-def test_text_stands_out_from_its_ground():
+def test_text_has_enough_contrast():
     assert contrast(INK, PAPER) >= 7
     assert contrast(MUTED, PAPER) >= 4.5
 
