@@ -5,8 +5,7 @@ import pytest
 
 import versionspace as vs
 from versionspace.config.model import Config
-from versionspace.query import METHODS, TABLE, Method, find, names, register
-from versionspace.query.ranking import Chosen
+from versionspace.query import METHODS, TABLE, Method, Selection, find, names, register
 
 
 def share_of_class_0(problem):
@@ -14,7 +13,7 @@ def share_of_class_0(problem):
 
 
 def head_of_the_pool(problem, k):
-    return Chosen(np.arange(k), np.zeros(k))
+    return Selection(np.arange(k), np.zeros(k))
 
 
 @pytest.fixture(autouse=True)
@@ -107,6 +106,6 @@ def test_scores_that_are_no_utilities_are_rejected(score, got):
 
 @pytest.mark.parametrize("indices", [[0], [1, 1], [1, 3], [-1, 0]])
 def test_choices_that_are_no_images_are_rejected(indices):
-    register(method(choose=lambda problem, k: Chosen(np.array(indices), np.zeros(len(indices)))))
+    register(method(choose=lambda problem, k: Selection(np.array(indices), np.zeros(len(indices)))))
     with pytest.raises(vs.InputError, match="^images chosen by 'class-0': expected 2 different positions from 0 to 2"):
         vs.query("class-0", 2, pool=POOL)

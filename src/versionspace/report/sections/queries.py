@@ -5,8 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from versionspace.campaign.images import opened as open_dataset
-from versionspace.data import DATASETS, info
-from versionspace.data import Part as Images
+from versionspace.data import DATASETS, Subset, info
 from versionspace.errors import VersionspaceError
 from versionspace.report.compare import Comparison
 from versionspace.report.document import Block, Column, ReportSection, Table, Value
@@ -139,7 +138,7 @@ def _contact_sheets(group: RunGroup, runs: tuple[CampaignRun, ...]) -> list[Bloc
     ]  # fmt: skip
 
 
-def _open_images(group: RunGroup) -> Images | str:
+def _open_images(group: RunGroup) -> Subset | str:
     """Return the images of the dataset if they are on this machine, or why not. Nothing is downloaded."""
     data = group.config.data
     try:
