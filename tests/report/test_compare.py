@@ -50,7 +50,7 @@ def test_a_preset_and_the_same_settings_from_a_file_are_one_group(tmp_path):
     assert group.methods == ("random", "gvd")
     assert {run.record.config.preset for run in group.runs} == {"", "paper/mnist"}
     assert group.paper is PAPER["mnist"]  # although the first run names no preset
-    assert "budget.total: 400 before, 20 now" in group.changes_from_paper()
+    assert "budget.total: 20 instead of 400" in group.changes_from_paper()
 
 
 def test_votes_split_a_group_only_if_a_method_has_both(tmp_path):

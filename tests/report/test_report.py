@@ -104,7 +104,7 @@ def test_every_link_of_the_page_has_a_target(page, made):
 
 def test_every_section_exists_and_says_how_to_read_it(page):
     for title in (
-        "Final accuracy and diameter", "Learning curves", "Final metrics and parts of the error",
+        "Final accuracy and diameter", "Learning curves", "Final metrics and error",
         "Labels needed and saved", "Pairwise comparison", "Maps of the version space", "Queried images",
         "Time per stage",
     ):  # fmt: skip
@@ -252,7 +252,7 @@ def test_the_papers_results_are_shown_next_to_its_presets(tmp_path, undrawn):
     assert by_name["Entropy"][2] is None
     assert by_name["labels"][1:] == (20, 400)
     assert by_name["GVD"][1].deviation is None
-    assert "budget.total: 400 before, 20 now" in all_notes(document)
+    assert "budget.total: 20 instead of 400" in all_notes(document)
 
 
 def test_the_papers_results():

@@ -98,9 +98,9 @@ def _document_facts(comparisons: Sequence[Comparison]) -> tuple[tuple[str, str],
     runs = [run for comparison in comparisons for run in comparison.group.runs]
     methods = {run.method for run in runs}
     finished = sum(run.finished for run in runs)
-    state = "all finished" if finished == len(runs) else f"{finished} finished, {len(runs) - finished} unfinished"
+    state = f"{finished} finished, {len(runs) - finished} unfinished"
     return (
-        ("Runs", f"{len(runs)}, {state}"),
+        ("Runs", f"{len(runs)}, all finished" if finished == len(runs) > 1 else state),
         ("Methods", ", ".join(method_label(name) for name in names() if name in methods)),
     )
 

@@ -2,13 +2,13 @@
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
-from versionspace.config import PRESETS, Config, differences, settings
+from versionspace.config import PRESETS, VOTE, Config, settings
 from versionspace.config import read as read_config
 from versionspace.query.methods import TABLE
 from versionspace.report.paper import METHOD_GROUPS, PAPER, PublishedResults, published_results
@@ -65,10 +65,12 @@ class RunGroup:
         return any(not bool(np.isnan(run.set_metric(set_name, metric)).all()) for run in self.runs)
 
     def changes_from_paper(self) -> list[str]:
-        """Return the settings that differ from the paper's preset, as ``budget.total: 400 before, 40 now``."""
+        """Return the settings that differ from the paper's preset, as ``budget.total: 40 instead of 400``."""
         if self.preset not in PRESETS or self.paper is None:
             return []
-        return differences(read_config(self.preset), self.config, but=(*_IRRELEVANT, "query.method", "query.vote"))
+        ignored = (*_IRRELEVANT, "query.method", VOTE)
+        own, published = settings(self.config, ignored), settings(read_config(self.preset), ignored)
+        return [f"{key}: {own[key]} instead of {published[key]}" for key in _differing_keys(own, published)]
 
 
 def sort_methods(methods: Sequence[str]) -> tuple[str, ...]:
@@ -177,11 +179,15 @@ def _dataset_title(config: Config) -> str:
 
 
 def _own_settings(group: RunGroup, groups: list[RunGroup]) -> str:
-    """Return the settings in which a group differs from others on the same dataset."""
-    own = settings(group.config)
+    """Return the settings in which a group differs from others on the same dataset, such as "size 10, vote hard"."""
+    ignored = (*_IRRELEVANT, "query.method", *(() if TABLE[group.config.query.method].takes_vote else (VOTE,)))
+    own = settings(group.config, ignored)
     keys: dict[str, None] = {}
     for other in groups:
         if other is not group and other.config.data.name == group.config.data.name:
-            but = ("preset", "seed", "keep", "measure", "query.method")
-            keys |= {line.partition(": ")[0]: None for line in differences(other.config, group.config, but=but)}
-    return ", ".join(f"{key.rpartition('.')[2]} {own.get(key, 'none')}" for key in keys)
+            keys |= dict.fromkeys(_differing_keys(own, settings(other.config, ignored)))
+    return ", ".join(f"{key.rpartition('.')[2]} {own[key]}".replace("'", "") for key in keys)
+
+
+def _differing_keys(own: Mapping[str, str], other: Mapping[str, str]) -> list[str]:
+    return sorted(key for key in own if own[key] != other.get(key))

@@ -60,8 +60,8 @@ def line_figure(
     """
     legend = {curve.label: curve for panel in panels for curve in panel.curves}
     bands = len(legend) <= MAX_BANDS
-    columns = min(len(legend), 5)
-    rows = math.ceil(len(legend) / columns) if columns else 0
+    rows = math.ceil(len(legend) / 5)
+    columns = math.ceil(len(legend) / max(rows, 1))  # rows of about the same length
     height = {1: 4.1, 2: 3.5}.get(len(panels), 3.0) + 0.22 * rows
 
     def draw(figure: Any) -> None:

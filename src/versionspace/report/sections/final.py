@@ -40,7 +40,7 @@ def final_section(comparison: Comparison) -> ReportSection:
         blocks = [table, _error_figure(comparison)]
     else:
         blocks = [table, f"The error cannot be split: {comparison.why_no_accuracy}."]
-    return ReportSection("Final metrics and parts of the error", _HOW_TO_READ, tuple(blocks))
+    return ReportSection("Final metrics and error", _HOW_TO_READ, tuple(blocks))
 
 
 def final_table(comparison: Comparison) -> Table | None:
@@ -56,7 +56,7 @@ def final_table(comparison: Comparison) -> Table | None:
     cells: list[list[Value]] = [[method_label(method) for method in methods], [int(seeds[place]) for place in places]]
     bold: set[tuple[int, int]] = set()
     metrics = [(title, balanced.final_values(set_name, metric), better) for title, metric, better in _METRICS]
-    for title, values_RK, better in (*metrics, ("area under accuracy curve", accuracy_areas(balanced), 1)):
+    for title, values_RK, better in (*metrics, ("area under curve", accuracy_areas(balanced), 1)):
         means: list[Value] = [mean_percentage(values_RK[:, place]) for place in places]
         if any(mean is not None for mean in means):
             bold |= {(row, len(columns)) for row in best_rows(means, better) if balanced.is_balanced}
@@ -64,8 +64,8 @@ def final_table(comparison: Comparison) -> Table | None:
             cells.append(means)
     return Table(
         f"{comparison.group.name}-end",
-        f"{comparison.group.title}: metrics on the {set_name} set at {balanced.final_labels:,} labels, in percent "
-        f"(areas from {int(balanced.labels[0]):,} labels).",
+        f"{comparison.group.title}: metrics on the {set_name} set at {balanced.final_labels:,} labels, in percent; "
+        f"area under the accuracy curve from {int(balanced.labels[0]):,} labels.",
         tuple(columns), tuple(zip(*cells, strict=True)), frozenset(bold), family_rules(methods),
     )  # fmt: skip
 

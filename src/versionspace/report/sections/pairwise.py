@@ -141,12 +141,13 @@ def _wins_table(
         (method_label(row), *(cells.get((row, column)) for column in methods), f"{won[row]}–{lost[row]}")
         for row in methods
     )
-    titles = ("row against column", *map(method_label, methods), "total, won–lost")
+    titles = ("method", *map(method_label, methods), "total")
     return Table(
         f"{file}-wins",
         f"{comparison.group.title}: {_lower(metric)} at {comparison.final_labels:,} labels. Seeds on which the method "
         f"of the row is better than that of the column ({'larger' if better > 0 else 'smaller'} is better): won–lost, "
-        "or won–tied–lost if some tie; in brackets, Wilcoxon's p after Holm's correction.",
+        "or won–tied–lost if some tie; in brackets, Wilcoxon's p after Holm's correction. The total is won–lost over "
+        "all columns.",
         tuple(Column(title) for title in titles), rows,
     )  # fmt: skip
 

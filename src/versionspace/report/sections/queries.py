@@ -96,7 +96,7 @@ def _class_balance(comparison: Comparison, classes: tuple[str, ...], counts: dic
     return [
         heatmap(
             f"{comparison.group.name}-classes", labels, classes, np.array(shares),
-            unit="share of the queried labels (%)",
+            unit="% of the queried labels",
             caption=f"{title}: shares of the classes among the labels that each method queried, all seeds together.",
             alt=f"Shares of {len(classes)} classes among the labels that {', '.join(labels)} queried.",
         ),

@@ -111,5 +111,5 @@ def _missing_notes(comparisons: Sequence[Comparison]) -> list[str]:
                 reason = f"was not measured on its test set at {comparison.final_labels:,} labels"
             notes.append(f"{title} {reason}: its diameter is on the {comparison.headline_set} images.")
         if changes := group.changes_from_paper():
-            notes.append(f"{title} was not run with the settings of the paper: {'; '.join(changes)}.")
+            notes.append(f"{title} was not run with the settings of the paper ({'; '.join(changes)}).")
     return notes
