@@ -5,10 +5,9 @@ import pytest
 
 from report.made_up import campaign, grid
 from versionspace.config import preset_text
+from versionspace.report import PAPER, ReportError
 from versionspace.report.compare import common_labels, compare
-from versionspace.report.errors import ReportError
 from versionspace.report.groups import group_runs
-from versionspace.report.paper import PAPER
 from versionspace.report.runs import load_runs
 from versionspace.report.sections.final import final_table
 from versionspace.report.sections.results import results_section
@@ -61,6 +60,8 @@ def test_votes_split_a_group_only_if_a_method_has_both(tmp_path):
     found = groups(tmp_path / "random", tmp_path / "hard", tmp_path / "soft")
     assert [group.methods for group in found] == [("random", "gvd")] * 2
     assert {group.runs[1].record.config.query.vote for group in found} == {"soft", "hard"}
+    alone = groups(tmp_path / "hard", tmp_path / "soft")
+    assert [group.title for group in alone] == ["digits (vote soft)", "digits (vote hard)"]
 
 
 def test_a_folder_counts_once_and_a_repeated_run_is_noted(tmp_path):

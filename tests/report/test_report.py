@@ -15,8 +15,7 @@ import pytest
 from report.made_up import campaign, grid
 from report.notes import all_notes
 from versionspace.errors import InputError, MissingPackageError
-from versionspace.report import ReportError, build, make, save
-from versionspace.report.paper import PAPER
+from versionspace.report import PAPER, ReportError, build, make, save
 from versionspace.report.sections.pairwise import pairs_needed, significance
 from versionspace.report.sections.savings import default_targets
 from versionspace.report.statistics import SampleMean, compare_pairs
