@@ -12,9 +12,9 @@ from versionspace.types import Floats
 
 _HOW_TO_READ = (
     "Two methods are compared seed by seed, because runs with the same seed have the same start. Intervals are 95% "
-    "Student t intervals of a single comparison. The test is Wilcoxon's signed-rank test, exact and two-sided; equal pairs "
-    "are dropped, as Wilcoxon did. Holm's correction accounts for testing every pair of methods. With few seeds no "
-    "data can give a small p: the smallest possible p is listed, and if it is above 0.05, “not significant” says "
+    "Student t intervals of a single comparison. The test is Wilcoxon's signed-rank test, exact and two-sided; equal "
+    "pairs are dropped, as Wilcoxon did. Holm's correction accounts for testing every pair of methods. With few seeds "
+    "no data can give a small p: the smallest possible p is listed, and if it is above 0.05, “not significant” says "
     "nothing about the methods. Look at the differences and their intervals instead, and do not rely on intervals from "
     "three or four seeds: their width is estimated from as few numbers."
 )
