@@ -177,17 +177,17 @@ def test_features_are_normalised_by_the_given_statistics(heads, made):
 
 
 def test_opinions_are_the_votes_and_the_soft_majority(heads):
-    said, probs = heads.opinions(MORE), heads.predict_proba(MORE)
+    opinions, probs = heads.opinions(MORE), heads.predict_proba(MORE)
     assert probs.shape == (12, 180, 10)
     assert probs.dtype == np.float32
     np.testing.assert_allclose(probs.sum(axis=2), 1, atol=1e-5)
-    np.testing.assert_array_equal(said.votes, probs.argmax(axis=2))
-    np.testing.assert_array_equal(said.votes, heads.votes(MORE))
+    np.testing.assert_array_equal(opinions.votes, probs.argmax(axis=2))
+    np.testing.assert_array_equal(opinions.votes, heads.votes(MORE))
     total = np.zeros((180, 10))
     for member in probs:
         total += member
-    np.testing.assert_array_equal(said.majority, total.argmax(axis=1))
-    assert said.votes.dtype == said.majority.dtype == np.uint8
+    np.testing.assert_array_equal(opinions.majority, total.argmax(axis=1))
+    assert opinions.votes.dtype == opinions.majority.dtype == np.uint8
 
 
 def test_features_are_the_hidden_units(heads):

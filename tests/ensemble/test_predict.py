@@ -446,7 +446,7 @@ def test_the_package_exports_ensemble_and_training():
 
 
 def test_opinions_are_the_votes_and_their_soft_majority(ensemble):
-    said = ensemble.opinions(MORE)
-    np.testing.assert_array_equal(said.votes, ensemble.votes(MORE))
-    np.testing.assert_array_equal(said.majority, vs.majority_vote(ensemble.predict_proba(MORE)))
-    assert said.majority.dtype == said.votes.dtype
+    opinions = ensemble.opinions(MORE)
+    np.testing.assert_array_equal(opinions.votes, ensemble.votes(MORE))
+    np.testing.assert_array_equal(opinions.majority, vs.majority_vote(ensemble.predict_proba(MORE)))
+    assert opinions.majority.dtype == opinions.votes.dtype

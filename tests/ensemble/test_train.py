@@ -366,8 +366,8 @@ Ensemble("small", members=20, classes=4, training=ENDLESS, threads=2).fit(pixels
     time.sleep(2)
     assert running.poll() is None
     running.send_signal(signal.SIGINT)
-    _, said = running.communicate(timeout=20)
-    assert "KeyboardInterrupt" in said
+    _, stderr = running.communicate(timeout=20)
+    assert "KeyboardInterrupt" in stderr
 
 
 def test_a_frozen_layer_keeps_its_initial_weights():
