@@ -13,7 +13,6 @@ from typer.testing import CliRunner
 import versionspace as vs
 from versionspace.campaign.campaign import Campaign
 from versionspace.campaign.export import labels_of
-from versionspace.campaign.images import Pictures
 from versionspace.campaign.metrics import kappa
 from versionspace.cli.main import app
 from versionspace.errors import InputError
@@ -22,7 +21,7 @@ from versionspace.label.image_encoding import Showing
 from versionspace.label.messages import Answer, Guesses
 from versionspace.label.service import Desk
 from versionspace.label.status import status
-from versionspace.store.layout import KEY, read_arrays, write_arrays
+from versionspace.store.layout import read_arrays, write_arrays
 from versionspace.store.ledger import Event
 from versionspace.store.record import read
 from versionspace.store.state import Ask, Label, State
@@ -213,20 +212,6 @@ def test_a_label_is_never_given_to_the_file_that_has_the_name_now(folder, files)
     found = {one.id: one for one in labels_of(read(campaign.folder))}
     assert (found[first.ids[0]].file, found[first.ids[0]].missing) == ("", True)
     assert (found[first.ids[1]].file, found[first.ids[1]].name) == (files.names[first.ids[0]], "1")
-
-
-def test_a_folder_from_before_names_were_kept_opens_all_the_same(folder, files, caplog, monkeypatch):
-    real = Pictures.arrays
-    monkeypatch.setattr(Pictures, "arrays", lambda self: {k: v for k, v in real(self).items() if k != KEY})
-    with Campaign.open(folder.campaign(60)) as campaign:
-        first = answered(folder, campaign)
-    assert KEY not in read_arrays(campaign.folder.split)
-    gone = campaign.pictures.cut.audit[0]
-    files.take(gone)
-    with caplog.at_level(logging.WARNING), vs.label_folder(folder.photos) as campaign:
-        assert f"began: {gone[:12]}…" in caplog.text
-        assert campaign.propose() == first
-    assert [one.file for one in labels_of(read(campaign.folder)) if one.missing] == [""]
 
 
 def test_the_page_says_what_is_missing_and_never_asks_for_it(folder, files):

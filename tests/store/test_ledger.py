@@ -6,7 +6,8 @@ import sys
 
 import pytest
 
-from versionspace.store import Event, Ledger, Lock, LockedError, StoreError
+from versionspace.files import UNFINISHED
+from versionspace.store import Event, Folder, Ledger, Lock, LockedError, StoreError
 from versionspace.store import ledger as ledgers
 
 
@@ -101,30 +102,52 @@ def test_a_damaged_file_is_a_sentence(path):
         ledger.events()
 
 
-def test_a_newer_schema_is_refused_and_an_older_one_brought_up(path, monkeypatch):
+@pytest.mark.parametrize("version", [0, 2])
+def test_another_format_is_rejected(path, version):
     with Ledger.open(path) as ledger:
         ledger.append(labels([1]))
-    monkeypatch.setattr(ledgers, "SCHEMA", 2)
-    monkeypatch.setitem(ledgers.MIGRATIONS, 1, "ALTER TABLE events ADD COLUMN place TEXT;")
-    with Ledger.open(path) as ledger:
-        assert len(ledger.events()) == 1
-        assert ledger._connection.execute("SELECT place FROM events").fetchall() == [(None,)]
-    monkeypatch.setattr(ledgers, "SCHEMA", 1)
+        ledger._connection.execute(f"PRAGMA user_version = {version}")
     for way in (Ledger.open, Ledger.view):
-        with pytest.raises(StoreError, match="upgrade"):
+        with pytest.raises(StoreError, match=f"expected a ledger of format 1, got format {version}. Another version"):
             way(path)
 
 
-def test_killed_while_it_is_made_there_is_none(path, monkeypatch):
-    """A file without its table could not be read, and the campaign not go on."""
+def test_a_process_killed_while_creating_a_ledger_leaves_no_file(path, monkeypatch):
+    """A file without its table could not be read, and the campaign could not be resumed."""
     with monkeypatch.context() as patched:
-        patched.setattr(ledgers, "_migrate", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
-        with pytest.raises(KeyboardInterrupt):
+        patched.setattr(ledgers, "_TABLE", "CREATE TABLE events (number INTEGER); interrupted;")
+        with pytest.raises(StoreError, match="syntax error"):
             Ledger.open(path)
-    assert not path.exists()
+    assert list(path.parent.iterdir()) == []
     with Ledger.open(path) as ledger:
         ledger.append(labels([1]))
     assert [p.name for p in path.parent.iterdir()] == ["ledger.sqlite"]
+
+
+KILLED = """
+import os, sqlite3, sys
+from pathlib import Path
+from versionspace.store import ledger
+connect = sqlite3.connect
+
+class Killed(sqlite3.Connection):
+    def executescript(self, script):
+        super().executescript(script.partition("CREATE TRIGGER")[0] + "COMMIT;")
+        os.kill(os.getpid(), 9)
+
+ledger.sqlite3.connect = lambda *given, **named: connect(*given, **named, factory=Killed)
+ledger.Ledger.open(Path(sys.argv[1]))
+"""
+
+
+def test_a_process_killed_by_a_signal_leaves_only_an_unfinished_file(path):
+    done = subprocess.run([sys.executable, "-c", KILLED, str(path)], check=False)
+    assert done.returncode == -9
+    assert not path.exists()
+    (left,) = path.parent.iterdir()
+    assert left.match(UNFINISHED)
+    Folder(path.parent).clean()
+    assert list(path.parent.iterdir()) == []
 
 
 def test_a_lock_is_refused_while_held_and_gone_with_its_holder(tmp_path):

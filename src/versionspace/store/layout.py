@@ -4,7 +4,7 @@ Configs as they lie in a campaign's folder or a grid's: campaign.toml, grid.toml
 
 Names of image files beside their ids in split.npz, so that an image that is gone can be named.
 
-They are one array of bytes: a name may be long, and need not be text. Older folders have none.
+They are one array of bytes: a name may be long, and need not be text.
 
 The files that a ledger names. Weights of rounds between the first and the last are named too, but not kept.
 """
@@ -233,7 +233,7 @@ def packed(names: Sequence[str]) -> Array:
 
 
 def names_in(arrays: Mapping[str, Array]) -> dict[ImageId, str]:
-    r"""Where each image lay when the campaign began; empty where that was not stored.
+    r"""Where each image of a folder lay when the campaign began; empty for a published dataset.
 
     >>> arrays = {"pool": np.array(["ab", "cd"]), "validation": np.empty(0), "test": np.array(["ef"])}
     >>> names_in(arrays | {KEY: packed(["1.png", "caf\udce9.png", "x/3.png"])})

@@ -64,7 +64,9 @@ def chained(before: str, event: Event, at: float) -> str:
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 
-SCHEMA = 1
+FORMAT = 1
+"""The format of ledgers that this version reads and writes, stored as SQLite's user_version."""
+
 _TABLE = """
 CREATE TABLE events (
     number INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -80,9 +82,6 @@ CREATE TABLE events (
 CREATE TRIGGER never_changed BEFORE UPDATE ON events BEGIN SELECT RAISE(ABORT, 'events are never changed'); END;
 CREATE TRIGGER never_deleted BEFORE DELETE ON events BEGIN SELECT RAISE(ABORT, 'events are never deleted'); END;
 """
-
-MIGRATIONS: dict[int, str] = {0: _TABLE}
-"""From each schema version to the next: statements run in one transaction when a ledger is opened for writing."""
 
 
 class Ledger:
@@ -105,15 +104,15 @@ class Ledger:
 
     @classmethod
     def open(cls, path: Path) -> "Ledger":
-        """For writing; made where it is missing, brought to this version's schema where it is older."""
+        """Open a ledger for writing, and create it if it does not exist. Raises StoreError for another format."""
         with explained(path):
             if not path.exists():
                 _create(path)
             connection = sqlite3.connect(path, timeout=30, isolation_level=None, check_same_thread=False)
             try:
+                _require_format(connection, path)
                 connection.execute("PRAGMA journal_mode = WAL")
                 connection.execute("PRAGMA synchronous = FULL")
-                _migrate(connection, path)
             except BaseException:
                 connection.close()
                 raise
@@ -167,10 +166,8 @@ class Ledger:
         return numbers
 
     def events(self, after: int = 0) -> list[Event]:
-        """All events after this number, in order; none in a file that was made and never filled."""
+        """Return all events after this number, in order."""
         with explained(self.path):
-            if not self._filled():
-                return []
             rows = self._connection.execute(
                 "SELECT number, kind, round, body, who, environment, uid, at FROM events WHERE number > ? "
                 "ORDER BY number", (after,),
@@ -180,16 +177,12 @@ class Ledger:
     def kinds(self) -> set[str]:
         """The kinds of events there are."""
         with explained(self.path):
-            if not self._filled():
-                return set()
             return {row[0] for row in self._connection.execute("SELECT DISTINCT kind FROM events")}
 
     def damage(self) -> list[str]:
         """What is wrong with the file itself: SQLite's own check, and the chain of hashes."""
         with explained(self.path):
             found = [row[0] for row in self._connection.execute("PRAGMA integrity_check") if row[0] != "ok"]
-            if not self._filled():
-                return found
             chains = [row[0] for row in self._connection.execute("SELECT chain FROM events ORDER BY number")]
         before = ""
         for event, chain in zip(self.events(), chains, strict=False):  # more may have been written since
@@ -224,10 +217,6 @@ class Ledger:
         except (TypeError, ValueError) as error:
             raise unlike(self.path, f"JSON in event {number} ({kind})", error) from error
 
-    def _filled(self) -> bool:
-        """Killed in between, older versions left a file without its table."""
-        return self._connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'events'").fetchone() is not None
-
     @contextmanager
     def _transaction(self) -> Iterator[None]:
         self._connection.execute("BEGIN IMMEDIATE")
@@ -255,9 +244,9 @@ def _follows(before: str, event: Event, chain: str) -> bool:
 
 
 def _create(path: Path) -> None:
-    """A new ledger appears with its table, or not at all: one without cannot be read."""
+    """Create an empty ledger. A process killed meanwhile leaves no file."""
     with replacing(path) as new, contextlib.closing(sqlite3.connect(new, isolation_level=None)) as connection:
-        _migrate(connection, path)
+        connection.executescript(f"BEGIN; {_TABLE} PRAGMA user_version = {FORMAT}; COMMIT;")
 
 
 def _reader(path: Path) -> sqlite3.Connection:
@@ -265,23 +254,17 @@ def _reader(path: Path) -> sqlite3.Connection:
     try:
         connection.execute("PRAGMA query_only = ON")
         connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-        _refuse_newer(connection, path)
+        _require_format(connection, path)
     except BaseException:
         connection.close()
         raise
     return connection
 
 
-def _migrate(connection: sqlite3.Connection, path: Path) -> None:
-    _refuse_newer(connection, path)
-    while (version := int(connection.execute("PRAGMA user_version").fetchone()[0])) < SCHEMA:
-        connection.executescript(f"BEGIN IMMEDIATE; {MIGRATIONS[version]} PRAGMA user_version = {version + 1}; COMMIT;")
-
-
-def _refuse_newer(connection: sqlite3.Connection, path: Path) -> None:
-    version = int(connection.execute("PRAGMA user_version").fetchone()[0])
-    if version > SCHEMA:
+def _require_format(connection: sqlite3.Connection, path: Path) -> None:
+    found = int(connection.execute("PRAGMA user_version").fetchone()[0])
+    if found != FORMAT:
         raise StoreError(
-            str(path), expected=f"a ledger of schema {SCHEMA} or older", got=f"schema {version}",
-            fix="It was written by a newer versionspace: upgrade this one.",
+            str(path), expected=f"a ledger of format {FORMAT}", got=f"format {found}",
+            fix="Another version of versionspace wrote it: use that version, or begin anew in another folder.",
         )  # fmt: skip

@@ -73,7 +73,7 @@ class Record:
         return read_arrays(self.folder.split)
 
     def files(self) -> dict[ImageId, str]:
-        """For a folder of images: where each lay when the campaign began; empty where that was not stored."""
+        """Where each image of a folder lay when the campaign began; empty for a published dataset."""
         return names_in(self.split()) if self.state.split is not None else {}
 
     def votes(self, round_: int) -> Array | None:
