@@ -266,14 +266,16 @@ def test_a_campaign_of_a_machine_with_a_device_goes_on_on_one_without(tmp_path):
     assert read(tmp_path / "gvd" / "0").ended == "budget"
 
 
-def test_an_empty_ledger_is_a_campaign_that_has_not_begun(tmp_path):
+def test_an_empty_ledger_is_damaged_and_not_begun_again(tmp_path):
     prepare(config("budget.total=10"), tmp_path, ["gvd", "random"], [0])
-    (tmp_path / "gvd" / "0" / "ledger.sqlite").touch()
-    assert not any(verify(tmp_path).values())
-    assert read(tmp_path / "gvd" / "0").rounds == ()
-    made = resume(tmp_path, progress=False)
-    assert made.failed == {}
-    assert [r.ended for r in made.campaigns()] == ["budget", "budget"]
+    empty = tmp_path / "gvd" / "0"
+    (empty / "ledger.sqlite").touch()
+    assert "expected a ledger of format 1, got format 0" in verify(tmp_path)[empty][0]
+    assert verify(tmp_path)[tmp_path / "random" / "0"] == []
+    for way in (lambda: read(empty), lambda: Campaign.open(empty), lambda: resume(tmp_path, progress=False)):
+        with pytest.raises(StoreError, match="got format 0"):
+            way()
+    assert (empty / "ledger.sqlite").stat().st_size == 0
 
 
 def test_a_campaign_that_lost_its_ledger_is_damaged_and_not_begun_again(tmp_path):

@@ -108,7 +108,7 @@ def test_another_format_is_rejected(path, version):
         ledger.append(labels([1]))
         ledger._connection.execute(f"PRAGMA user_version = {version}")
     for way in (Ledger.open, Ledger.view):
-        with pytest.raises(StoreError, match=f"expected a ledger of format 1, got format {version}. Another version"):
+        with pytest.raises(StoreError, match=f"expected a ledger of format 1, got format {version}. Use the version"):
             way(path)
 
 

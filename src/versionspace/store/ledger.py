@@ -266,5 +266,5 @@ def _require_format(connection: sqlite3.Connection, path: Path) -> None:
     if found != FORMAT:
         raise StoreError(
             str(path), expected=f"a ledger of format {FORMAT}", got=f"format {found}",
-            fix="Another version of versionspace wrote it: use that version, or begin anew in another folder.",
+            fix="Use the version of versionspace that wrote it, or restore a backup if the file is damaged.",
         )  # fmt: skip
