@@ -15,7 +15,7 @@ from studies.collecting import machine
 from studies.values import HERE
 from versionspace.campaign.images import opened, restored
 from versionspace.campaign.learner import loaded
-from versionspace.store import Record, campaigns, read
+from versionspace.store import Record, campaigns, read_campaign
 from versionspace.types import Array
 
 FIRST = 1
@@ -24,7 +24,7 @@ FIRST = 1
 
 def collect(name: str, folders: Sequence[Path], command: str, commit: str) -> Path:
     """Writes ``studies/NAME.json``: a row for each campaign that has asked, and one for the whole pool of each seed."""
-    records = [read(f) for folder in folders for f in campaigns(folder) if f.ledger.exists()]
+    records = [read_campaign(f) for folder in folders for f in campaigns(folder) if f.ledger.exists()]
     found = {
         "name": name, "date": time.strftime("%Y-%m-%d"), "commit": commit, "command": command, **machine(),
         "asked": [row for seed in sorted({r.seed for r in records})

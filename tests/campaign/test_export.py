@@ -11,10 +11,10 @@ from PIL import Image
 from campaign.tiny import class_folders, config, of_folder
 from versionspace import data
 from versionspace.campaign import Campaign
-from versionspace.campaign.export import export_labels, export_model, labels_of
-from versionspace.config import read_text
+from versionspace.campaign.export import export_labels, export_model, exported_labels
+from versionspace.config import parse_config
 from versionspace.errors import InputError
-from versionspace.store import StoreError, read
+from versionspace.store import StoreError, read_campaign
 
 TOML = """
 [data]
@@ -38,11 +38,11 @@ def labelled(place, files, classes, answers):
         path = place / "photos" / file
         path.parent.mkdir(parents=True, exist_ok=True)
         Image.fromarray(np.array(pixels[i])).save(path)
-    config = read_text(TOML.format(photos=place / "photos", classes=list(classes)), "photos")
+    config = parse_config(TOML.format(photos=place / "photos", classes=list(classes)), "photos")
     with Campaign.create(place / "c", config) as campaign:
         proposal = campaign.propose()
         campaign.accept({i: answers[file] for i, file in zip(proposal.ids, proposal.files, strict=True)})
-    return read(place / "c")
+    return read_campaign(place / "c")
 
 
 FILES = ("trip/a.png", "trip__a.png", "b.png", "Trip__A.png")
@@ -55,7 +55,7 @@ def trip(tmp_path):
 
 def test_files_whose_names_would_be_the_same_are_all_there_and_the_originals_unchanged(trip, tmp_path):
     before = {file: (tmp_path / "photos" / file).read_bytes() for file in FILES}
-    assert [one.name for one in labels_of(trip)] == ["even"] * 4
+    assert [one.name for one in exported_labels(trip)] == ["even"] * 4
     export_labels(trip, "imagefolder", tmp_path / "out")
     assert {file: (tmp_path / "photos" / file).read_bytes() for file in FILES} == before
     found = [path.read_bytes() for path in (tmp_path / "out").rglob("*.png")]
@@ -111,10 +111,10 @@ class Killed(BaseException):
 def test_labels_are_exported_whichever_byte_of_the_split_is_damaged(trip, tmp_path):
     whole, split = trip.split(), trip.folder.split
     good = split.read_bytes()
-    wanted = [(one.id, one.name) for one in labels_of(trip)]
+    wanted = [(one.id, one.name) for one in exported_labels(trip)]
     for place in range(0, len(good), 29):
         split.write_bytes(good[:place] + bytes([good[place] ^ 1 << place % 8]) + good[place + 1 :])
-        assert [(one.id, one.name) for one in labels_of(trip)] == wanted, place
+        assert [(one.id, one.name) for one in exported_labels(trip)] == wanted, place
         with contextlib.suppress(StoreError):  # bytes that nobody reads, such as the time of writing
             np.testing.assert_equal(trip.split(), whole)
 
@@ -137,13 +137,13 @@ def test_weights_of_a_round_that_was_never_committed_are_not_exported(keep, tmp_
         assert list(folder.glob("weights/round-*"))
         for form in ("safetensors", "onnx"):
             with pytest.raises(InputError, match="expected weights of a round, got none"):
-                export_model(read(folder), form, tmp_path / form)
+                export_model(read_campaign(folder), form, tmp_path / form)
         campaign.accept(oracle.answer(campaign.propose().ids))
         with monkeypatch.context() as patch:
             patch.setattr(Rounds, "_proposed", killed)
             with pytest.raises(Killed):
                 campaign.propose()
-    export_model(read(folder), "safetensors", tmp_path / "model")
+    export_model(read_campaign(folder), "safetensors", tmp_path / "model")
     about = json.loads((tmp_path / "model" / "model.json").read_text())
     assert about["labels"] == 10
     saved = (folder / "weights" / "round-0001" / "weights.safetensors").read_bytes()
@@ -178,7 +178,7 @@ def test_a_campaign_of_another_machine_is_exported_on_this_one(tmp_path):
         campaign.run()
     toml = tmp_path / "c" / "campaign.toml"
     toml.write_text(toml.read_text().replace('device = "auto"', 'device = "cuda:77"'))
-    export_model(read(tmp_path / "c"), "safetensors", tmp_path / "model")
+    export_model(read_campaign(tmp_path / "c"), "safetensors", tmp_path / "model")
     assert (tmp_path / "model" / "model.json").is_file()
 
 

@@ -71,10 +71,10 @@ def test_a_table_that_may_not_be_read(photos, part):
 
 def test_a_campaign_and_its_images_in_a_folder_that_may_not_be_looked_into(photos):
     from versionspace.campaign.images import opened
-    from versionspace.config import read_text
+    from versionspace.config import parse_config
     from versionspace.store import StoreError, campaigns
 
-    wanted = read_text(
+    wanted = parse_config(
         f'[data]\nname = "{photos}"\nclasses = ["cat"]\n[budget]\ntotal = 5\n[oracle]\nkind = "person"\n'
     )
     with closed(photos.parent, 0o000):

@@ -5,11 +5,11 @@ import pytest
 from report.made_up import campaign, grid, went_on
 from versionspace.report import build
 from versionspace.report.plots.lines import lines
-from versionspace.store import Event, Folder, Ledger
+from versionspace.store import CampaignFolder, Event, Ledger
 
 
 def reopen(folder, total):
-    with Ledger.open(Folder(folder).ledger) as ledger:
+    with Ledger.open(CampaignFolder(folder).ledger) as ledger:
         ledger.append([Event("reopened", 6, {"total": total})])
 
 

@@ -35,7 +35,7 @@ def test_where_labels_were_taken_back_the_last_round_is_the_end(tmp_path, undraw
     assert stages(run)[-1].number == 4
     by_name = {row[0]: row[1] for row in report.tables()[0].rows}
     assert by_name["labels"] == 28
-    last = run.record.measured()[-1].metrics.sets["test"].accuracy
+    last = run.record.measured_rounds()[-1].metrics.sets["test"].accuracy
     assert by_name["GVD"].mean == pytest.approx(100 * last)
     assert "In gvd/0 labels became fewer on the way" in sentences(report)
 

@@ -1,4 +1,4 @@
-"""The ledger: appended to, never changed, durable, read while written."""
+"""The ledger is only appended to, durable, and readable while it is written."""
 
 import sqlite3
 import subprocess
@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from versionspace.files import UNFINISHED
-from versionspace.store import Event, Folder, Ledger, Lock, LockedError, StoreError
+from versionspace.store import CampaignFolder, Event, Ledger, StoreError
 from versionspace.store import ledger as ledgers
 
 
@@ -20,7 +20,7 @@ def labels(ids):
     return [Event("answered", 1, {"id": i, "class": "cat", "part": 0, "rank": 0}, who="anna") for i in ids]
 
 
-def test_events_come_back_as_they_went_in(path):
+def test_events_are_read_as_they_were_written(path):
     with Ledger.open(path) as ledger:
         ledger.append(labels([7, "é", 2**60]))
         ledger.append([Event("measured", 2, {"x": 0.1 + 0.2, "none": None}, environment={"seconds": {"fit": 1.5}})])
@@ -33,7 +33,7 @@ def test_events_come_back_as_they_went_in(path):
     assert all(e.at > 1e9 for e in found)
 
 
-def test_wal_and_full_sync(path):
+def test_the_journal_is_a_wal_with_full_synchronisation(path):
     with Ledger.open(path) as ledger:
         assert ledger._connection.execute("PRAGMA journal_mode").fetchone()[0] == "wal"
         assert ledger._connection.execute("PRAGMA synchronous").fetchone()[0] == 2
@@ -47,14 +47,14 @@ def test_events_are_neither_changed_nor_deleted(path):
                 ledger._connection.execute(statement)
 
 
-def test_the_same_uid_twice_is_one_event(path):
+def test_an_event_is_stored_once_per_uid(path):
     event = Event("answered", 1, {"id": 1, "class": "cat", "part": 0, "rank": 0}, uid="u1")
     with Ledger.open(path) as ledger:
         assert ledger.append([event]) == ledger.append([event, *labels([2])])[:1]
         assert len(ledger.events()) == 2
 
 
-def test_all_or_none(path):
+def test_events_are_appended_all_or_none(path):
     with Ledger.open(path) as ledger:
         with pytest.raises(ValueError, match="not JSON compliant"):
             ledger.append([*labels([1]), Event("measured", 1, {"x": float("nan")})])
@@ -63,7 +63,7 @@ def test_all_or_none(path):
         assert len(ledger.events()) == 1
 
 
-def test_a_reader_sees_what_is_committed_while_a_writer_writes(path):
+def test_a_reader_sees_events_as_they_are_committed(path):
     with Ledger.open(path) as writer:
         writer.append(labels([1]))
         with Ledger.view(path) as reader:
@@ -79,7 +79,7 @@ def test_a_reader_cannot_write(path):
         reader.append(labels([1]))
 
 
-def test_a_changed_event_is_found(path):
+def test_a_changed_event_is_detected(path):
     with Ledger.open(path) as ledger:
         ledger.append(labels([1, 2, 3]))
         assert ledger.damage() == []
@@ -92,7 +92,7 @@ def test_a_changed_event_is_found(path):
         assert ledger.damage() == ["event 2 (answered) was changed after it was written"]
 
 
-def test_a_damaged_file_is_a_sentence(path):
+def test_a_damaged_file_is_an_error_that_suggests_verify(path):
     with Ledger.open(path) as ledger:
         ledger.append(labels(range(200)))
     content = bytearray(path.read_bytes())
@@ -146,24 +146,5 @@ def test_a_process_killed_by_a_signal_leaves_only_an_unfinished_file(path):
     assert not path.exists()
     (left,) = path.parent.iterdir()
     assert left.match(UNFINISHED)
-    Folder(path.parent).clean()
+    CampaignFolder(path.parent).remove_unfinished()
     assert list(path.parent.iterdir()) == []
-
-
-def test_a_lock_is_refused_while_held_and_gone_with_its_holder(tmp_path):
-    code = f"""
-import sys, time
-from pathlib import Path
-from versionspace.store.layout import Lock
-Lock(Path({str(tmp_path)!r})).take(); print("held", flush=True); time.sleep(60)
-"""
-    holder = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
-    try:
-        assert holder.stdout.readline() == "held\n"
-        with pytest.raises(LockedError, match=f"process {holder.pid} is working on"):
-            Lock(tmp_path).take()
-    finally:
-        holder.kill()
-        holder.communicate()
-    with Lock(tmp_path):
-        pass

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from versionspace.store.layout import write
+from versionspace.store import write_file
 
 FILE = ".label.json"
 
@@ -52,7 +52,7 @@ def identity(folder: Path) -> Identity:
 
 def keep(folder: Path, known: Identity) -> Identity:
     """Writes it, for its owner alone."""
-    write(folder / FILE, json.dumps(asdict(known)).encode(), 0o600)
+    write_file(folder / FILE, json.dumps(asdict(known)).encode(), 0o600)
     return known
 
 

@@ -9,13 +9,12 @@ from pathlib import Path
 from versionspace.campaign.campaign import Campaign
 from versionspace.campaign.images import cut, of_a_person
 from versionspace.campaign.setup import absolute
-from versionspace.config import Config
-from versionspace.config.toml import validated
+from versionspace.config import Config, validate_config
 from versionspace.data import Dataset
 from versionspace.errors import InputError
 from versionspace.label.import_labels import Imported, began_with, counted, imported, left_alone, taken_in
 from versionspace.query.api import find
-from versionspace.store.layout import Folder, is_campaign, read_config
+from versionspace.store import CampaignFolder, is_campaign, read_stored_config
 
 BUDGET = 300
 AUDIT = 50
@@ -78,7 +77,7 @@ def suited(
         "budget": {"total": budget + before, "audit": audit},
         "oracle": {"kind": "person"},
     }
-    return validated(values, "label")
+    return validate_config(values, "label")
 
 
 def label_folder(
@@ -177,7 +176,7 @@ def begun(folder: Path) -> Config | None:
     """The config of a campaign that is there already."""
     if not is_campaign(folder):
         return None
-    config = read_config(Folder(folder).config)
+    config = read_stored_config(CampaignFolder(folder).config)
     if config.oracle.kind != "person":
         raise InputError(
             str(folder), expected="a campaign that a person labels", got="one with known labels",

@@ -21,7 +21,7 @@ from versionspace.report.sections.queries import asked
 from versionspace.report.sections.results import Judged, results
 from versionspace.report.sections.savings import savings
 from versionspace.report.sections.timing import timing
-from versionspace.store.metrics import FIT_THRESHOLD
+from versionspace.store import FIT_THRESHOLD
 
 _METRICS = (
     "images", "pwd", "gvd", "gvd_hard", "agreement", "accuracy", "accuracy_deviation", "vote_accuracy",

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from versionspace.campaign.metrics import said
+from versionspace.campaign.metrics import describe_indistinguishable
 from versionspace.report.groups import Group
 from versionspace.report.plots.style import label
 from versionspace.report.runs import Run
@@ -141,7 +141,9 @@ def _uneven(found: Compared) -> list[str]:
 
 def _alike(found: Compared) -> list[str]:
     order = {name: place for place, name in enumerate(found.methods)}
-    return said((run.record for run in sorted(found.runs, key=lambda run: order[run.method])), label)
+    return describe_indistinguishable(
+        (run.record for run in sorted(found.runs, key=lambda run: order[run.method])), label
+    )
 
 
 def _where(found: Compared, count: int | None) -> list[str]:

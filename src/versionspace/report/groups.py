@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from versionspace.config import PRESETS, Config, differences
-from versionspace.config import read as read_config
+from versionspace.config import PRESETS, Config, differences, read_config
 from versionspace.query.methods import METHODS, TABLE
 from versionspace.report.paper import GROUPS, PAPER, Published, published
 from versionspace.report.runs import Run
@@ -59,7 +58,7 @@ class Group:
         """Where the config is no longer its preset: ``budget.total: 400 before, 40 now``."""
         if self.preset not in PRESETS or self.paper is None:
             return []
-        return differences(read_config(self.preset), self.config, but=_OF_NO_MATTER)
+        return differences(read_config(self.preset), self.config, ignore=_OF_NO_MATTER)
 
     def of(self, method: str) -> tuple[Run, ...]:
         """The runs of one method."""
@@ -160,7 +159,7 @@ def _own(group: Group, groups: list[Group]) -> str:
     for other in groups:
         if other is not group and other.config.data.name == group.config.data.name:
             for line in differences(
-                other.config, group.config, but=("preset", "seed", "keep", "measure", "query.method")
+                other.config, group.config, ignore=("preset", "seed", "keep", "measure", "query.method")
             ):
                 key, _, rest = line.partition(": ")
                 said[key] = rest.rpartition("before, ")[2].removesuffix(" now")

@@ -9,7 +9,7 @@ import numpy as np
 
 from versionspace.errors import VersionspaceError
 from versionspace.report.errors import ReportError
-from versionspace.store import Folder, Record, Round, StoreError, campaigns, read
+from versionspace.store import CampaignFolder, Record, Round, StoreError, campaigns, read_campaign
 from versionspace.types import Floats, Ints
 
 
@@ -49,7 +49,7 @@ class Run:
     @property
     def whole(self) -> "Run":
         """With every round that has an ensemble, as they came: numbers of labels may repeat, or fall."""
-        return replace(self, rounds=self.record.measured())
+        return replace(self, rounds=self.record.measured_rounds())
 
     def series(self, where: str, what: str) -> Floats:
         """(R,): a metric on one of the sets "test", "pool", "validation", "reference"; NaN where not measured."""
@@ -73,18 +73,18 @@ def find(dirs: Sequence[Path | str]) -> Found:
 
     An error if nothing is left: the first thing that went wrong, where something did.
     """
-    folders: dict[Path, Folder] = {}
+    folders: dict[Path, CampaignFolder] = {}
     for path in dirs:
         folders |= {folder.path.resolve(): folder for folder in campaigns(path)}
     runs, notes, errors = [], [], []
     for folder in folders.values():
         try:
-            record = read(folder)
+            record = read_campaign(folder)
         except (StoreError, VersionspaceError) as error:
             errors.append(error)
             notes.append(f"{_short(folder)} was left out. {error}")
             continue
-        rounds = rising(record.measured())
+        rounds = rising(record.measured_rounds())
         if rounds:
             runs.append(Run(record, rounds))
         else:
@@ -114,7 +114,7 @@ def rising(rounds: Sequence[Round]) -> tuple[Round, ...]:
     return tuple(reversed(kept))
 
 
-def _short(folder: Folder) -> str:
+def _short(folder: CampaignFolder) -> str:
     return "/".join(folder.path.resolve().parts[-2:])
 
 

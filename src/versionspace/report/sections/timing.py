@@ -36,7 +36,7 @@ def timing(one: Judged) -> Part:
         own = [run for run in runs if run.method == name]
         stages = [[seconds(run, stage) for run in own] for stage, *_ in _STAGES]
         whole = np.sum(stages, axis=0)
-        rounds = np.array([len(run.record.measured()) for run in own])
+        rounds = np.array([len(run.record.measured_rounds()) for run in own])
         totals.append([float(np.mean(values)) for values in stages])
         rows.append((label(name), *(spread(values) for values in stages), spread(whole), spread(whole / rounds)))
     columns = (
@@ -61,7 +61,7 @@ def timing(one: Judged) -> Part:
 
 def seconds(run: Run, stage: str) -> float:
     """Of all rounds together."""
-    return float(sum(r.seconds.get(stage, 0.0) for r in run.record.measured()))
+    return float(sum(r.seconds.get(stage, 0.0) for r in run.record.measured_rounds()))
 
 
 def _unit(longest: float) -> tuple[str, float]:
