@@ -399,11 +399,11 @@ def test_other_group_sizes_are_refused(tmp_path, monkeypatch):
         assert ledger.events()[-1].environment["sizes"] == {"group": 1, "images": 7}
 
 
-def test_a_campaign_killed_when_its_ledger_was_empty_begins_again(tmp_path):
+def test_a_campaign_killed_before_its_ledger_was_created_begins_again(tmp_path):
     Campaign.create(tmp_path, config()).close()
-    for file in tmp_path.glob("ledger.sqlite*"):
+    for file in (*tmp_path.glob("ledger.sqlite*"), tmp_path / "split.npz"):
         file.unlink()
-    (tmp_path / "ledger.sqlite").touch()
+    (tmp_path / ".ledger.sqlite.0123.new").touch()
     with Campaign.create(tmp_path, config()) as campaign:
         assert campaign.propose() is not None
 

@@ -95,7 +95,7 @@ def test_an_image_that_is_gone_is_left_out_and_its_label_kept(folder, files, cap
     out, said = export(folder, "imagefolder")
     there = {sha256(f.read_bytes()).hexdigest() for f in out.rglob("*.png")}
     assert there == set(read_campaign(campaign.folder).state.labels) - {labelled}
-    assert f"labelled images is gone from the folder, or has changed since: {files.names[labelled]}." in said
+    assert f"labelled images is missing from the folder, or has changed since: {files.names[labelled]}." in said
     files.path(labelled).write_bytes(content)
     with vs.label_folder(folder.photos) as campaign:
         assert campaign.state.training_labels()[labelled] == folder.truth[labelled]

@@ -370,7 +370,7 @@ def test_what_cannot_be_done_is_a_sentence(runs, options, words):
 
 
 def test_a_folder_without_campaigns_is_a_sentence(tmp_path):
-    with pytest.raises(StoreError, match="a campaign's folder or a grid"):
+    with pytest.raises(StoreError, match="the folder of a campaign or of a grid"):
         build(tmp_path)
 
 
