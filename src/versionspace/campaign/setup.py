@@ -22,8 +22,7 @@ from versionspace.config import Config, DataConfig, GridConfig, as_input_errors,
 from versionspace.data import Dataset
 from versionspace.data.catalogue import DATASETS
 from versionspace.errors import InputError
-from versionspace.query.api import find
-from versionspace.query.methods import TABLE
+from versionspace.query.methods import TABLE, find
 from versionspace.store import (
     CONFIG,
     GRID,

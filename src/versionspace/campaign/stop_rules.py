@@ -19,13 +19,13 @@ True
 """
 
 import ast
-import difflib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from typing import ClassVar
 
 from versionspace.errors import InputError
 from versionspace.store import RoundMetrics
+from versionspace.text import nearest
 from versionspace.types import is_count, is_number
 
 LABELLED_SETS = ("validation", "test", "pool", "reference")
@@ -248,8 +248,8 @@ def _rule(node: ast.expr, text: str) -> Rule:
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
         name = node.func.id
         if name not in RULES:
-            near = difflib.get_close_matches(name, RULES, n=1, cutoff=0.5)
-            raise _not_a_rule(text, f"Did you mean {near[0]}?" if near else "See docs/campaigns.md.")
+            near = nearest(name, RULES)
+            raise _not_a_rule(text, f"Did you mean {near}?" if near else "See docs/campaigns.md.")
         positional = [ast.literal_eval(value) for value in node.args]
         keywords = {str(keyword.arg): ast.literal_eval(keyword.value) for keyword in node.keywords}
         return RULES[name](*positional, **keywords)
