@@ -21,6 +21,7 @@ from versionspace.data.folder.scan import is_folder
 from versionspace.errors import InputError
 from versionspace.oracle import Simulated
 from versionspace.store import (
+    Answered,
     Ask,
     CampaignFolder,
     Event,
@@ -180,8 +181,8 @@ class Campaign:
                     fix="Answer the ids of a proposal: they are the images' own, not positions.",
                 )  # fmt: skip
             ask, rank = place
-            body = {"id": image, "class": self._class(answer), "part": ask.part, "rank": rank, **(shown or {})}
-            events.append(Event("answered", ask.round, body, who=who, uid=(uids or {}).get(image)))
+            answered = Answered(image, self._class(answer), ask.part, rank, shown or {})
+            events.append(Event("answered", ask.round, answered.to_body(), who=who, uid=(uids or {}).get(image)))
         self.commit(events)
 
     def close_round(self) -> None:

@@ -33,6 +33,7 @@ from versionspace.store import (
     AuditMetrics,
     CampaignFolder,
     Event,
+    Proposed,
     RoundMetrics,
     State,
     as_ids,
@@ -327,8 +328,8 @@ class Rounds:
 
 def proposed(round_: int, part: int, purpose: str, ids: Array, utilities: Array) -> Event:
     """The event of a proposal."""
-    body = {"part": part, "purpose": purpose, "ids": list(as_ids(ids)), "utilities": np.asarray(utilities).tolist()}
-    return Event("proposed", round_, body)
+    scores = tuple(np.asarray(utilities).tolist())
+    return Event("proposed", round_, Proposed(part, purpose, as_ids(ids), scores).to_body())
 
 
 @contextmanager
