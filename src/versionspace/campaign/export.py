@@ -64,14 +64,14 @@ def missing_images_note(found: Sequence[ExportedLabel]) -> str:
     )
 
 
-def export_labels(record: Record, form: str, to: Path, found: Sequence[ExportedLabel] | None = None) -> Path:
+def export_labels(record: Record, format_: str, to: Path, found: Sequence[ExportedLabel] | None = None) -> Path:
     """Write labels to a file (csv, jsonl) or to class folders of images (imagefolder), and return its path.
 
     Tables contain every label and mark missing images; class folders leave those out. ``found``: the result of
     `exported_labels`, if it is known already. Raises InputError for an unknown format or a folder that is not empty.
     """
     found = exported_labels(record) if found is None else found
-    match form:
+    match format_:
         case "csv":
             write_file(to, _table(found).encode())
         case "jsonl":
@@ -81,7 +81,7 @@ def export_labels(record: Record, form: str, to: Path, found: Sequence[ExportedL
             write_folder(to, lambda folder: _write_class_folders(record, found, folder))
         case _:
             raise InputError(
-                "labels", expected=f"one of {', '.join(LABEL_FORMATS)}", got=repr(form), fix="csv is the simplest."
+                "labels", expected=f"one of {', '.join(LABEL_FORMATS)}", got=repr(format_), fix="csv is the simplest."
             )
     return to
 
@@ -92,17 +92,20 @@ def last_saved_round(record: Record) -> Round:
     if not saved:
         raise InputError(
             str(record.folder.path), expected="weights of a round", got="none",
-            fix='The campaign has not trained yet, or was run with keep = "none".',
+            fix='Train a round first, and save weights: with keep = "none" no weights are saved.',
         )  # fmt: skip
     return saved[-1]
 
 
 def model_note(record: Record) -> str:
-    """Return which round `export_model` exports, if it is not the last one; else an empty string."""
+    """Return which round `export_model` exports if it is not the last one; else an empty string."""
     saved, last = last_saved_round(record), record.measured_rounds()[-1]
     if saved.number == last.number:
         return ""
-    return f"of round {saved.number}, {saved.labels} labels; the members of round {last.number} were not kept"
+    return (
+        f"the model is from round {saved.number} ({saved.labels} labels): the members of round {last.number} were not "
+        "saved"
+    )
 
 
 def on_image_folder(record: Record) -> bool:
@@ -215,7 +218,7 @@ def _require_empty(to: Path) -> None:
         )  # fmt: skip
 
 
-def export_model(record: Record, form: str, to: Path, member: int | None = None) -> float | None:
+def export_model(record: Record, format_: str, to: Path, member: int | None = None) -> float | None:
     """Write the last saved members, or one of them: a folder that `Ensemble.load` reads, or an ONNX file.
 
     Both include the class names. Returns the largest difference of ONNX probabilities from torch's, or None for
@@ -226,16 +229,16 @@ def export_model(record: Record, form: str, to: Path, member: int | None = None)
     last = last_saved_round(record)
     learner = loaded(record.config, record.folder.weights(last.number), device="cpu")
     names = tuple(record.classes)
-    if form == "onnx":
+    if format_ == "onnx":
         if to.is_dir():
             raise InputError(str(to), expected="a file", got="a folder", fix="For example --out model.onnx.")
         with as_store_errors(to.parent):
             return learner.to_onnx(to, names, member)
-    if form != "safetensors":
+    if format_ != "safetensors":
         raise InputError(
             "model",
             expected=f"one of {', '.join(MODEL_FORMATS)}",
-            got=repr(form),
+            got=repr(format_),
             fix="versionspace can read safetensors again.",
         )
     _require_empty(to)
