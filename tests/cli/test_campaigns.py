@@ -194,7 +194,7 @@ def test_models_out(grid, tmp_path):
         ("run {tiny} --set training.epochs=many", "training.epochs: expected a whole number of at least 1, got 'many'"),
         ("run {tiny} --set training.rate=fast", "training.rate: expected a positive number, got 'fast'"),
         ("run {tiny} --set training.epochs=2.5", "training.epochs: expected a whole number of at least 1, got 2.5"),
-        ("run {tiny} --methods gvd,badge --set query.member=all --out {tmp}/x", "since badge looks at one, got 'all'"),
+        ("run {tiny} --methods gvd,badge --set query.member=all --out {tmp}/x", "since badge uses one, got 'all'"),
         ("run {tiny} --methods badge --set query.member=7 --out {tmp}/x", "0 to 2"),
         ("run {tiny} --set 'stop.when=flat(0, 0.0)' --out {tmp}/x", "a whole number of at least 1"),
         ("plan {tiny} --methods gvdd", "Did you mean 'gvd'"),

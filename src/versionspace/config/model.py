@@ -43,7 +43,7 @@ class DataConfig(Section):
 
     @field_validator("classes")
     @classmethod
-    def _distinct(cls, given: tuple[str, ...]) -> tuple[str, ...]:
+    def _check_classes(cls, given: tuple[str, ...]) -> tuple[str, ...]:
         if len(set(given)) < len(given) or any(not name.strip() for name in given):
             raise ValueError("distinct class names that are not empty")
         return given
@@ -58,11 +58,9 @@ class EnsembleConfig(Section):
 
     @field_validator("net")
     @classmethod
-    def _known(cls, net: str) -> str:
+    def _check_net(cls, net: str) -> str:
         module, _, function = net.partition(":")
-        if net not in SIZES and not all(
-            (*module.split("."), function)
-        ):  # a relative name such as .nets:small has no base
+        if net not in SIZES and not all((*module.split("."), function)):  # relative names such as .nets:small too
             raise ValueError(f"one of {', '.join(SIZES)}, or package.module:function")
         return net
 
@@ -82,16 +80,16 @@ class QueryConfig(Section):
 
     @field_validator("method")
     @classmethod
-    def _known(cls, method: str) -> str:
+    def _check_method(cls, method: str) -> str:
         if method not in names():
             raise ValueError(f"one of {', '.join(names())}")
         return method
 
     @model_validator(mode="after")
-    def _fitting(self) -> "QueryConfig":
+    def _check_member(self) -> "QueryConfig":
         if self.member == "all" and find(self.method).pool == "one member":
             raise InputError(
-                "query.member", expected=f"the number of a member, since {self.method} looks at one", got="'all'",
+                "query.member", expected=f"the number of a member, since {self.method} uses one", got="'all'",
                 fix="For example query.member = 0.",
             )  # fmt: skip
         return self
@@ -108,7 +106,7 @@ class BudgetConfig(Section):
     """Confidence level of the audit's interval, over all rounds together."""
 
     @model_validator(mode="after")
-    def _room(self) -> "BudgetConfig":
+    def _check_audit(self) -> "BudgetConfig":
         if self.audit >= self.total:
             raise InputError(
                 "budget.audit", expected=f"fewer labels than budget.total, {self.total}", got=str(self.audit),
@@ -172,15 +170,14 @@ class GridConfig(Section):
 
     @field_validator("methods")
     @classmethod
-    def _known(cls, methods: tuple[str, ...]) -> tuple[str, ...]:
-        for method in methods:
-            if method not in names():
-                raise ValueError(f"{method!r} is not one of {', '.join(names())}")
+    def _check_methods(cls, methods: tuple[str, ...]) -> tuple[str, ...]:
+        if not set(methods) <= set(names()):
+            raise ValueError(f"methods among {', '.join(names())}")
         return methods
 
     @field_validator("seeds")
     @classmethod
-    def _seeds(cls, seeds: tuple[int, ...]) -> tuple[int, ...]:
+    def _check_seeds(cls, seeds: tuple[int, ...]) -> tuple[int, ...]:
         if any(seed < 0 for seed in seeds):
             raise ValueError("whole numbers of at least 0")
         return seeds
@@ -208,12 +205,12 @@ class Config(Section):
     grid: GridConfig = GridConfig()
 
     @model_validator(mode="after")
-    def _trainable(self) -> "Config":
+    def _check_training(self) -> "Config":
         self.training_for(has_validation=True)
         return self
 
     @model_validator(mode="after")
-    def _affordable(self) -> "Config":
+    def _check_budget(self) -> "Config":
         initial = self.data.initial or 0
         if initial + self.budget.audit > self.budget.total:
             raise InputError(
