@@ -16,7 +16,7 @@ from studies.measurements import machine
 from studies.values import HERE
 from versionspace.campaign.images import opened, restored
 from versionspace.campaign.learner import load_learner
-from versionspace.store import Record, campaigns, read
+from versionspace.store import Record, campaigns, read_campaign
 from versionspace.types import Array
 
 FIRST = 1
@@ -25,7 +25,7 @@ FIRST = 1
 
 def collect(name: str, folders: Sequence[Path], command: str, commit: str) -> Path:
     """Write ``studies/NAME.json``: a row for each campaign with a query, and one for the whole pool of each seed."""
-    records = [read(f) for folder in folders for f in campaigns(folder) if f.ledger.exists()]
+    records = [read_campaign(f) for folder in folders for f in campaigns(folder) if f.ledger.exists()]
     found = {
         "name": name, "date": time.strftime("%Y-%m-%d"), "commit": commit, "command": command, **machine(),
         "asked": [row for seed in sorted({r.seed for r in records})

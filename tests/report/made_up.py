@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from versionspace import rng
-from versionspace.config import read, read_text, written
+from versionspace.config import parse_config, read_config, to_toml
 from versionspace.space import (
     agreement_region,
     gibbs_vote_disagreement,
@@ -18,9 +18,8 @@ from versionspace.space import (
     projection_distance,
     wrong_agreement,
 )  # fmt: skip
-from versionspace.store import Event, Folder, Ledger
-from versionspace.store import read as read_record
-from versionspace.store.layout import write, write_arrays
+from versionspace.store import CampaignFolder, Event, Ledger, write_arrays, write_file
+from versionspace.store import read_campaign as read_record
 
 SKILL = {"random": 1.0, "vr": 1.25, "ge": 1.15, "bald": 1.3, "coreset": 0.9, "dfal": 0.8, "pwd": 1.6, "gvd": 1.7}
 DIGITS = tuple(str(number) for number in range(10))
@@ -66,17 +65,17 @@ def campaign(
     ``reach``: labels to stop at, by default the budget. ``skips``: rounds in which an image is skipped, 0 for the
     initial labels. ``unmeasured``: rounds without metrics on the test set.
     """
-    place = Folder(folder)
+    place = CampaignFolder(folder)
     place.path.mkdir(parents=True)
     if preset:
-        config = read(preset, changes)
+        config = read_config(preset, changes)
     else:
         text = f"[data]\nname = {data!r}\ninitial = {initial}\n[budget]\ntotal = {total}\naudit = {audit}\n"
         text += f"[query]\nsize = {size}\n[ensemble]\nmembers = {members}\n"
-        config = read_text(text + ("[oracle]\nkind = 'person'\n" if person else ""), "made up", changes)
+        config = parse_config(text + ("[oracle]\nkind = 'person'\n" if person else ""), "made up", changes)
     config = config.campaign(method, seed)
     total, size, initial = config.budget.total, config.query.size, config.data.initial or 0
-    write(place.config, written(config).encode())
+    write_file(place.config, to_toml(config).encode())
     answers = np.arange(images) % len(classes)
     arrays = {"test": np.arange(images)} if test else {}
     write_arrays(place.split, arrays | ({"test_truth": answers} if test and truth else {}))
@@ -100,9 +99,9 @@ def campaign(
 
 def add_rounds(folder, *counts, fit=1.0):
     """Add rounds with these numbers of labels; each has a test accuracy of its own."""
-    place = Folder(folder)
+    place = CampaignFolder(folder)
     for count in counts:
-        last = read_record(folder).measured()[-1]
+        last = read_record(folder).measured_rounds()[-1]
         before = last.metrics.sets
         sets = {**before, "test": replace(before["test"], accuracy=before["test"].accuracy - 0.01)}
         body = replace(last.metrics, labels=count, fit=fit, sets=sets).to_body()

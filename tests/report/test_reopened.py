@@ -4,11 +4,11 @@ import pytest
 
 from report.made_up import add_rounds, campaign, grid
 from versionspace.report import build
-from versionspace.store import Event, Folder, Ledger
+from versionspace.store import CampaignFolder, Event, Ledger
 
 
 def reopen(folder, total):
-    with Ledger.open(Folder(folder).ledger) as ledger:
+    with Ledger.open(CampaignFolder(folder).ledger) as ledger:
         ledger.append([Event("reopened", 6, {"total": total})])
 
 

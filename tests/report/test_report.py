@@ -131,11 +131,13 @@ def test_tables_are_written_in_three_formats(made):
 
 
 def test_the_accuracy_table_is_mean_and_deviation_of_the_last_round(made, runs):
-    from versionspace.store import read
+    from versionspace.store import read_campaign
 
     for row in rows(made, "accuracy")[2:]:
         method = {"Random": "random", "GE": "ge", "GVD": "gvd"}[row[""]]
-        last = [read(runs / method / str(s)).measured()[-1].metrics.sets["test"].accuracy for s in range(3)]
+        last = [
+            read_campaign(runs / method / str(s)).measured_rounds()[-1].metrics.sets["test"].accuracy for s in range(3)
+        ]
         assert float(row["digits mean"]) == pytest.approx(100 * np.mean(last))
         assert float(row["digits deviation"]) == pytest.approx(100 * np.std(last, ddof=1))
         assert row["digits n"] == "3"
@@ -372,7 +374,7 @@ def test_unusable_options_are_rejected(runs, options, words):
 
 
 def test_a_folder_without_campaigns_is_rejected(tmp_path):
-    with pytest.raises(StoreError, match="a campaign's folder or a grid"):
+    with pytest.raises(StoreError, match="the folder of a campaign or of a grid"):
         build(tmp_path)
 
 

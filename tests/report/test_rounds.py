@@ -35,7 +35,7 @@ def test_after_labels_were_withdrawn_the_last_round_is_the_final_one(tmp_path, u
     assert stages(run)[-1].number == 4
     by_name = {row[0]: row[1] for row in document.tables()[0].rows}
     assert by_name["labels"] == 28
-    last = run.record.measured()[-1].metrics.sets["test"].accuracy
+    last = run.record.measured_rounds()[-1].metrics.sets["test"].accuracy
     assert by_name["GVD"].mean == pytest.approx(100 * last)
     assert "The number of labels decreased during gvd/0" in all_notes(document)
 

@@ -14,7 +14,7 @@ from versionspace.campaign.images import Pictures, opened
 from versionspace.campaign.learner import Learner, group_sizes, make_learner, training_of
 from versionspace.campaign.round import Candidates, choose
 from versionspace.campaign.setup import checked, fitting
-from versionspace.config import Config, sentences
+from versionspace.config import Config, as_input_errors
 from versionspace.ensemble import Training
 from versionspace.machine import cores
 from versionspace.query.methods import find
@@ -69,7 +69,7 @@ def plan(config: Config, methods: Sequence[str] | None = None, seeds: Sequence[i
     began = time.perf_counter()
     wanted = tuple(methods or config.grid.methods or (config.query.method,))
     numbers = tuple(seeds or config.grid.seeds or (config.seed,))
-    with sentences("plan"):
+    with as_input_errors("plan"):
         each = [config.campaign(find(method).name, config.seed) for method in wanted]
     for one in each:
         fitting(one)

@@ -8,8 +8,7 @@ from versionspace.campaign.campaign import Campaign
 from versionspace.campaign.images import cut, of_a_person
 from versionspace.campaign.learner import default_net, learner_kind
 from versionspace.campaign.setup import absolute
-from versionspace.config import Config
-from versionspace.config.toml import validated
+from versionspace.config import Config, validate_config
 from versionspace.data import Dataset
 from versionspace.errors import InputError
 from versionspace.label.import_labels import (
@@ -21,7 +20,7 @@ from versionspace.label.import_labels import (
     usable_labels,
 )
 from versionspace.query.methods import find
-from versionspace.store.layout import Folder, is_campaign, read_config
+from versionspace.store import CampaignFolder, is_campaign, read_stored_config
 
 BUDGET = 300
 AUDIT = 50
@@ -74,7 +73,7 @@ def person_config(
         "budget": {"total": budget + before, "audit": audit},
         "oracle": {"kind": "person"},
     }
-    return validated(values, "label")
+    return validate_config(values, "label")
 
 
 def label_folder(
@@ -175,7 +174,7 @@ def existing_config(folder: Path) -> Config | None:
     """Return the config of an existing campaign, or None. Raises InputError if nobody labels it by hand."""
     if not is_campaign(folder):
         return None
-    config = read_config(Folder(folder).config)
+    config = read_stored_config(CampaignFolder(folder).config)
     if config.oracle.kind != "person":
         raise InputError(
             str(folder), expected="a campaign that a person labels", got="one with known labels",

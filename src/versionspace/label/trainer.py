@@ -31,9 +31,7 @@ from versionspace.campaign.round import Rounds, Step
 from versionspace.ensemble.predict import Opinions
 from versionspace.errors import VersionspaceError
 from versionspace.machine import cores
-from versionspace.store.layout import Folder, read_arrays, read_config
-from versionspace.store.ledger import Event, Ledger
-from versionspace.store.state import replay
+from versionspace.store import CampaignFolder, Event, Ledger, read_arrays, read_stored_config, replay
 from versionspace.types import Array
 
 NICE = 10
@@ -43,8 +41,8 @@ class Trainer:
     """One campaign's rounds, computed on snapshots of its ledger."""
 
     def __init__(self, folder: Path, tell: Any) -> None:
-        self.folder, self.tell = Folder(folder), tell
-        self.config = read_config(self.folder.config)
+        self.folder, self.tell = CampaignFolder(folder), tell
+        self.config = read_stored_config(self.folder.config)
         pictures = restored(opened(self.config), read_arrays(self.folder.split), partly=True)
         threads = self.config.machine.threads or max(1, cores() - 1)
         if learner_kind(self.config.ensemble.net).extractor is not None:
@@ -63,14 +61,14 @@ class Trainer:
         """Trains on the labels of now; the news of it."""
         with Ledger.view(self.folder.ledger) as ledger:
             state = replay(ledger.events(), ledger=ledger.path)
-        state.gone = self.rounds.pictures.gone
+        state.missing = self.rounds.pictures.gone
         for ask in state.asks:
             ask.closed = ask.purpose != "audit"  # whoever commits the round closes the asks before it
         query = self.config.query.model_copy(update={"size": size})
         self.rounds.config = self.config.model_copy(update={"query": query})
         events = self.rounds.compute(state, max(state.metrics, default=0) + 1)
         guesses = self._guesses(state.classes)
-        return {"kind": "round", "events": [encode(e) for e in events], "guesses": guesses, "upto": state.last}
+        return {"kind": "round", "events": [encode(e) for e in events], "guesses": guesses, "upto": state.last_event}
 
     def _guesses(self, classes: list[str]) -> dict[str, Any] | None:
         said = self.said

@@ -21,7 +21,7 @@ from versionspace.report.sections.queries import queries_section
 from versionspace.report.sections.results import results_section
 from versionspace.report.sections.savings import savings_section
 from versionspace.report.sections.timing import timing_section
-from versionspace.store.metrics import FIT_THRESHOLD
+from versionspace.store import FIT_THRESHOLD
 
 _SETS = ("test", "pool", "validation", "reference")
 _SET_METRICS = (

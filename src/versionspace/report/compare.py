@@ -4,11 +4,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from versionspace.campaign.metrics import said as same_queries_notes
+from versionspace.campaign.metrics import describe_indistinguishable
 from versionspace.report.groups import RunGroup
 from versionspace.report.plots.style import method_label
 from versionspace.report.runs import CampaignRun
-from versionspace.store.metrics import HEADLINE_SETS
+from versionspace.store import HEADLINE_SETS
 from versionspace.types import Floats, Ints
 
 
@@ -162,7 +162,7 @@ def _seed_notes(comparison: Comparison) -> list[str]:
 def _same_queries(comparison: Comparison) -> list[str]:
     order = {name: place for place, name in enumerate(comparison.methods)}
     runs = sorted(comparison.runs, key=lambda run: order[run.method])
-    return same_queries_notes((run.record for run in runs), method_label)
+    return describe_indistinguishable((run.record for run in runs), method_label)
 
 
 def _label_notes(comparison: Comparison, count: int | None) -> list[str]:

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from versionspace.config import PRESETS, VOTE, Config, settings
-from versionspace.config import read as read_config
+from versionspace.config import PRESETS, VOTE, Config, flat_settings, read_config
 from versionspace.query.methods import TABLE
 from versionspace.report.paper import METHOD_GROUPS, PAPER, PublishedResults, published_results
 from versionspace.report.runs import CampaignRun
@@ -69,7 +68,7 @@ class RunGroup:
         if self.preset not in PRESETS or self.paper is None:
             return []
         ignored = (*_IRRELEVANT, "query.method", VOTE)
-        own, published = settings(self.config, ignored), settings(read_config(self.preset), ignored)
+        own, published = flat_settings(self.config, ignored), flat_settings(read_config(self.preset), ignored)
         return [f"{key}: {own[key]} instead of {published[key]}" for key in _differing_keys(own, published)]
 
 
@@ -181,11 +180,11 @@ def _dataset_title(config: Config) -> str:
 def _own_settings(group: RunGroup, groups: list[RunGroup]) -> str:
     """Return the settings in which a group differs from others on the same dataset, such as "size 10, vote hard"."""
     ignored = (*_IRRELEVANT, "query.method", *(() if TABLE[group.config.query.method].takes_vote else (VOTE,)))
-    own = settings(group.config, ignored)
+    own = flat_settings(group.config, ignored)
     keys: dict[str, None] = {}
     for other in groups:
         if other is not group and other.config.data.name == group.config.data.name:
-            keys |= dict.fromkeys(_differing_keys(own, settings(other.config, ignored)))
+            keys |= dict.fromkeys(_differing_keys(own, flat_settings(other.config, ignored)))
     return ", ".join(f"{key.rpartition('.')[2]} {own[key]}".replace("'", "") for key in keys)
 
 

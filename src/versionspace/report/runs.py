@@ -8,8 +8,7 @@ import numpy as np
 
 from versionspace.errors import VersionspaceError
 from versionspace.report.errors import ReportError
-from versionspace.store import Folder, Record, Round, campaigns, read
-from versionspace.store.metrics import RoundMetrics
+from versionspace.store import CampaignFolder, Record, Round, RoundMetrics, campaigns, read_campaign
 from versionspace.types import Floats, Ints
 
 
@@ -48,7 +47,7 @@ class CampaignRun:
 
     def with_all_rounds(self) -> "CampaignRun":
         """Return the run with every round that has an ensemble: numbers of labels may then repeat or decrease."""
-        return replace(self, rounds=self.record.measured())
+        return replace(self, rounds=self.record.measured_rounds())
 
     def set_metric(self, set_name: str, metric: str) -> Floats:
         """Return (R,) a metric of `SetMetrics` on "test", "pool", "validation" or "reference"; NaN if not measured."""
@@ -80,18 +79,18 @@ def load_runs(dirs: Sequence[Path | str]) -> LoadedRuns:
 
     If none can be used, raises the first error, or `ReportError` if no campaign has an ensemble yet.
     """
-    folders: dict[Path, Folder] = {}
+    folders: dict[Path, CampaignFolder] = {}
     for path in dirs:
         folders |= {folder.path.resolve(): folder for folder in campaigns(path)}
     runs, notes, errors = [], [], []
     for folder in folders.values():
         try:
-            record = read(folder)
+            record = read_campaign(folder)
         except VersionspaceError as error:
             errors.append(error)
             notes.append(f"{_short_path(folder)} was skipped. {error}")
             continue
-        rounds = increasing_rounds(record.measured())
+        rounds = increasing_rounds(record.measured_rounds())
         if rounds:
             runs.append(CampaignRun(record, rounds))
         else:
@@ -121,7 +120,7 @@ def increasing_rounds(rounds: Sequence[Round]) -> tuple[Round, ...]:
     return tuple(reversed(kept))
 
 
-def _short_path(folder: Folder) -> str:
+def _short_path(folder: CampaignFolder) -> str:
     return "/".join(folder.path.resolve().parts[-2:])
 
 

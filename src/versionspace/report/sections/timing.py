@@ -35,7 +35,7 @@ def timing_section(comparison: Comparison) -> ReportSection:
         own = [run for run in runs if run.method == method]
         stages = [[_stage_seconds(run, stage) for run in own] for stage, *_ in _STAGES]
         total = np.sum(stages, axis=0)
-        rounds = np.array([len(run.record.measured()) for run in own])
+        rounds = np.array([len(run.record.measured_rounds()) for run in own])
         means.append([float(np.mean(seconds)) for seconds in stages])
         rows.append((label, *map(sample_mean, stages), sample_mean(total), sample_mean(total / rounds)))
     titles = [*(title for _, title, *_ in _STAGES), "total", "per round"]
@@ -58,7 +58,7 @@ def timing_section(comparison: Comparison) -> ReportSection:
 
 
 def _stage_seconds(run: CampaignRun, stage: str) -> float:
-    return float(sum(r.seconds.get(stage, 0.0) for r in run.record.measured()))
+    return float(sum(r.seconds.get(stage, 0.0) for r in run.record.measured_rounds()))
 
 
 def _unit(longest: float) -> tuple[str, float]:
