@@ -10,7 +10,9 @@ import versionspace as vs
 from campaign.tiny import class_folders, config, of_folder
 from versionspace.campaign import Campaign
 from versionspace.campaign import local_executor as processes
-from versionspace.campaign.grid import News, prepare, resume, run
+from versionspace.campaign.grid import resume, run
+from versionspace.campaign.jobs import News
+from versionspace.campaign.setup import prepare
 from versionspace.config import Grid, read_text, written
 from versionspace.errors import InputError
 from versionspace.store import Event, Ledger, Lock, LockedError, StoreError, campaigns, read, verify
@@ -166,7 +168,7 @@ def test_data_are_checked_and_folders_are_there_before_torch_is(tmp_path):
 import sys
 from pathlib import Path
 from campaign.tiny import class_folders, config, of_folder
-from versionspace.campaign.grid import prepare
+from versionspace.campaign.setup import prepare
 prepare(config(), Path({str(tmp_path)!r}), ["gvd"], [0])
 print("torch" in sys.modules, (Path({str(tmp_path)!r}) / "gvd/0/campaign.toml").exists())
 """
@@ -227,8 +229,8 @@ def test_ctrl_c_in_the_moment_in_which_one_is_done_is_heard(tmp_path):
 
 def test_ctrl_c_after_a_worker_has_died_is_heard(tmp_path, monkeypatch):
     workers = []
-    start = processes._Crew._start
-    monkeypatch.setattr(processes._Crew, "_start", lambda *given: workers.append(start(*given)) or workers[-1])
+    start = processes._Workers._start
+    monkeypatch.setattr(processes._Workers, "_start", lambda *given: workers.append(start(*given)) or workers[-1])
     failed = {}
 
     def hear(news):
@@ -242,7 +244,7 @@ def test_ctrl_c_after_a_worker_has_died_is_heard(tmp_path, monkeypatch):
     made = run(config("training.epochs=50"), methods=["gvd", "random"], seeds=[0], out=tmp_path, jobs=2, progress=hear)
     assert made.stopped
     assert made.failed == failed
-    assert "its process ended with -9" in next(iter(failed.values()))
+    assert "its process ended with exit code -9" in next(iter(failed.values()))
     assert all(worker.stdin.closed for worker in workers)
     assert not any(verify(tmp_path).values())
 

@@ -7,7 +7,7 @@ from rich.console import Console
 
 from campaign.tiny import config
 from versionspace.campaign import progress as showing
-from versionspace.campaign.grid import News
+from versionspace.campaign.jobs import News
 from versionspace.campaign.setup import place
 
 BRACKETS = ["photos [old]", "versionspace[report]", "[bold]"]

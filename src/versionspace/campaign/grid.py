@@ -7,69 +7,18 @@
 Nothing here imports torch: what cannot be run is refused, and the folders are there, before the heavy work begins.
 """
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from versionspace.campaign.jobs import Executor, Job, Listener, Run
+from versionspace.campaign.local_executor import LocalExecutor
+from versionspace.campaign.progress import display
 from versionspace.campaign.setup import bring, check, moved, prepare
 from versionspace.config import Config, changed, read, written
 from versionspace.errors import InputError
 from versionspace.machine import cores
 from versionspace.store.layout import CONFIG, GRID, SHARED, Folder, campaigns, is_campaign, read_config, write
-from versionspace.store.record import Record
 from versionspace.store.record import read as read_campaign
-
-
-@dataclass(frozen=True)
-class Job:
-    """One campaign to be run."""
-
-    folder: Path
-    shared: Path | None
-    threads: int
-    accept_different: bool = False
-    images: Path | None = None
-
-
-@dataclass(frozen=True)
-class News:
-    """What a running campaign tells: rounds as they end, and the stages between."""
-
-    folder: Path
-    kind: str
-    """"step", "round", "done", "failed" or "stopped"."""
-    round: int = 0
-    stage: str = ""
-    share: float = 0.0
-    labels: int = 0
-    text: str = ""
-    """The error, of a failed one."""
-
-
-Listener = Callable[[News], None]
-
-
-@dataclass(frozen=True)
-class Run:
-    """What `run` made.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     made = run("demo", methods=["random"], seeds=[0], out=folder, progress=False,
-    ...                changes=["ensemble.members=2", "training.epochs=1", "budget.total=20"])
-    ...     made.campaigns()[0].ended
-    'budget'
-    """
-
-    folder: Path
-    failed: dict[Path, str]
-    """Campaigns that could not go on, and why."""
-    stopped: bool = False
-    """Whether somebody pressed Ctrl-C."""
-
-    def campaigns(self) -> list[Record]:
-        """Every campaign of the folder, as far as it is."""
-        return [read_campaign(folder) for folder in campaigns(self.folder) if folder.ledger.exists()]
 
 
 def run(
@@ -82,6 +31,7 @@ def run(
     changes: Iterable[str] = (),
     progress: bool | Listener | None = None,
     accept_different: bool = False,
+    executor: Executor | None = None,
 ) -> Run:
     """Runs campaigns to their end; called again with the same folder, goes on where they are.
 
@@ -94,6 +44,8 @@ def run(
         changes: such as ``"budget.total=200"``, to a preset, a file or a `Config`.
         progress: whether to show it, or a function that hears of it.
         accept_different: go on though torch, numpy or the processor are others than when a campaign began.
+        executor: what runs the campaigns, see `versionspace.campaign.Executor`; by default this machine, which runs
+            ``jobs`` at a time.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -110,12 +62,12 @@ def run(
         config = changed(preset_or_config, changes) if changes else preset_or_config
     folder = Path(out) if out is not None else Path("runs") / (config.preset or "campaign").replace("/", "-")
     chosen = prepare(config, folder, methods, seeds)
-    return carry_on(chosen, folder, config, jobs, progress, accept_different)
+    return carry_on(chosen, folder, config, jobs, progress, accept_different, executor=executor)
 
 
 def resume(
     folder: str | Path, *, jobs: int = 1, progress: bool | Listener | None = None, accept_different: bool = False,
-    images: str | Path | None = None,
+    images: str | Path | None = None, executor: Executor | None = None,
 ) -> Run:  # fmt: skip
     """Goes on with every campaign of a folder; ``images``: where their folder of images lies now, if it was moved."""
     _refuse_negative(jobs)
@@ -129,7 +81,8 @@ def resume(
     if place is not None:
         found = {path: moved(config, place) for path, config in found.items()}
     check(found)
-    made = carry_on(list(found), root, next(iter(found.values())), jobs, progress, accept_different, place)
+    first = next(iter(found.values()))
+    made = carry_on(list(found), root, first, jobs, progress, accept_different, place, executor)
     if place is not None and not made.failed:
         _moved(root, list(found), place)
     return made
@@ -148,24 +101,21 @@ def _moved(root: Path, folders: Sequence[Path], images: Path) -> None:
 
 def carry_on(
     folders: Sequence[Path], root: Path, config: Config, jobs: int, progress: bool | Listener | None,
-    accept_different: bool, images: Path | None = None,
+    accept_different: bool, images: Path | None = None, executor: Executor | None = None,
 ) -> Run:  # fmt: skip
     """Runs campaigns whose folders are there."""
-    from versionspace.campaign import local_executor
-    from versionspace.campaign.progress import display
-
-    side_by_side = min(jobs or cores(), len(folders))
-    threads = config.machine.threads or max(1, cores() // side_by_side)
+    executor = executor or LocalExecutor(min(jobs or cores(), len(folders)))
     single = is_campaign(root)
     todo = [
-        Job(path, None if single else root / SHARED / path.name, threads, accept_different, images)
+        Job(path, None if single else root / SHARED / path.name, config.machine.threads, accept_different, images)
         for path in folders
         if not _ended(path)
     ]
     if todo:
         bring(config.data.name)
     with display(folders, progress) as listen:
-        return local_executor.execute(todo, root, side_by_side, listen)
+        outcome = executor.execute(todo, listen)
+    return Run(root, outcome.failed, outcome.stopped)
 
 
 def _ended(path: Path) -> bool:

@@ -14,7 +14,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from versionspace.campaign.grid import Listener, News
+from versionspace.campaign.jobs import Listener, News
 from versionspace.store.layout import Folder, read_config
 from versionspace.store.record import Record, read
 from versionspace.text import duration, percent

@@ -19,7 +19,7 @@ from rich.table import Table
 from versionspace.cli.options import FAILED, INTERRUPTED, read_names, read_seeds
 
 if TYPE_CHECKING:
-    from versionspace.campaign.grid import Run
+    from versionspace.campaign.jobs import Run
 
 Jobs = Annotated[
     int, typer.Option(min=0, help="Campaigns at a time, each in its own process; 0: a core each. Changes no result.")

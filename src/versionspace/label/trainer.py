@@ -26,8 +26,8 @@ import numpy as np
 
 from versionspace.campaign.images import opened, restored
 from versionspace.campaign.learner import HEADS, learner, training_of
-from versionspace.campaign.local_executor import die_with_parent, ignore_interrupts
 from versionspace.campaign.round import Rounds, Step
+from versionspace.campaign.worker import die_with_parent, ignore_interrupts
 from versionspace.ensemble.predict import Opinions
 from versionspace.errors import VersionspaceError
 from versionspace.machine import cores
