@@ -87,3 +87,9 @@ def test_a_dataset_without_labels_answers_nothing(tmp_path):
     with pytest.raises(InputError, match="a dataset whose pool has labels"):
         run(config(toml=toml), methods=["random"], out=tmp_path / "grid", progress=False)
     assert not (tmp_path / "grid").exists()
+
+
+def test_a_person_needs_images_to_measure_on_too(tmp_path):
+    with pytest.raises(InputError, match="a pool of 4 and no validation set"):
+        Campaign.create(tmp_path / "c", config("oracle.kind=person", "data.pool=4", "data.validation=0"))
+    assert not (tmp_path / "c").exists()

@@ -15,7 +15,7 @@ from versionspace.campaign.first_ensemble import First
 from versionspace.campaign.images import Pictures, opened, restored, sentence
 from versionspace.campaign.round import ENDS, UNLABELLED, Rounds, Step, proposed, quiet
 from versionspace.campaign.setup import checked, keep, moved, place, truth_of_pool, untouched
-from versionspace.config import Config
+from versionspace.config import Config, Policy, answered_by_person
 from versionspace.data import DATASETS, Dataset
 from versionspace.data.folder.scan import is_folder
 from versionspace.errors import InputError
@@ -67,6 +67,7 @@ class Campaign:
         first: First | None, threads: int | None, report: Callable[[Step], None], accept_different: bool,
     ) -> None:  # fmt: skip
         self.folder, self.config, self.dataset = folder, config, dataset
+        self.policy = Policy.of(config)
         self._ledger, self._lock = ledger, lock
         self._threads, self._accept_different = threads, accept_different
         self.state = replay(ledger.events(), ledger=ledger.path)
@@ -216,7 +217,7 @@ class Campaign:
         if self.state.ended or wanted != self.budget:
             ruled = self.state.ended not in ("", *ENDS)
             past = {"rules": "past"} if ruled and budget is not None else {}
-            if self.state.ended and self.config.oracle.kind != "person":
+            if self.state.ended and self.policy.reproducible:
                 agree(self.config, self.dataset, self._ledger, self._threads, self._accept_different, on=True)
             self.commit([Event("reopened", self.state.round, {"total": wanted, **past})])
 
@@ -267,7 +268,7 @@ class Campaign:
         found = Pictures(self.dataset, checked(self.config, self.dataset))
         sha256 = write_arrays(self.folder.split, found.arrays())
         counts = {name: len(ids) for name, ids in found.cut.arrays().items()}
-        known = {} if self.config.oracle.kind == "person" else {TRUTH: found.digest()}
+        known = {TRUTH: found.digest()} if self.policy.reproducible else {}
         self.commit([Event("split", 0, {"sha256": sha256, "images": counts, **known})])
         return restored(self.dataset, read_arrays(self.folder.split))
 
@@ -337,7 +338,7 @@ class Campaign:
 def _dataset(folder: Folder, config: Config, ledger: Ledger) -> Dataset:
     """The images; of a campaign that has begun the folder may lie elsewhere now."""
     name = config.data.name
-    begun = config.oracle.kind != "person" and "split" in ledger.kinds()
+    begun = not answered_by_person(config) and "split" in ledger.kinds()
     if begun and name not in DATASETS and not is_folder(Path(name).expanduser()):
         raise InputError(
             printable(name), expected="the folder of images that the campaign began with", got="no folder there",
@@ -348,13 +349,13 @@ def _dataset(folder: Folder, config: Config, ledger: Ledger) -> Dataset:
 
 def _stored(folder: Folder, config: Config, dataset: Dataset, ledger: Ledger) -> Pictures | None:
     """The images of a campaign that has begun; a folder that is not hers is refused before anything is written."""
-    state, person = replay(ledger.events(), ledger=ledger.path), config.oracle.kind == "person"
+    state, policy = replay(ledger.events(), ledger=ledger.path), Policy.of(config)
     if state.begun is not None:
         same_classes(config, dataset, state.begun)
     if state.split is None:
         return None
     arrays = read_arrays(folder.split)
-    found = restored(dataset, arrays, partly=person)
-    if not person:
+    found = restored(dataset, arrays, partly=policy.allow_missing)
+    if policy.reproducible:
         same_truth(found, state.split, arrays.get("test_truth"))
     return found

@@ -12,7 +12,7 @@ import numpy as np
 
 from versionspace.campaign.images import Pictures
 from versionspace.campaign.learner import training_of
-from versionspace.config import VOTE, Config, settings
+from versionspace.config import VOTE, Config, Policy, settings
 from versionspace.data import DATASETS, Dataset
 from versionspace.ensemble.settings import sizes
 from versionspace.machine import cores
@@ -42,7 +42,7 @@ def agree(
     ended is looked at under any versions, unless it is to go ``on``. ``grid``: what the first ensemble was trained
     under, with which a new campaign of a grid is to start.
     """
-    state, person = replay(ledger.events(), ledger=ledger.path), config.oracle.kind == "person"
+    state, reproducible = replay(ledger.events(), ledger=ledger.path), Policy.of(config).reproducible
     height, width, channels = dataset.train.images.shape[1:]
     table = sizes(config.ensemble.net, (channels, height, width))
     checks = dict(dataset.checksums) if dataset.report is None else {}
@@ -70,23 +70,25 @@ def agree(
             _same_bits(grid, now, "grid")
         ledger.append([Event("begun", 0, body, environment=environment | now)])
         return
-    if not person:
+    if reproducible:
         _same_settings(state.begun, body)
-    changed = _others(state.newest if person else state.environment, environment)
-    if state.ended and not on and not (person and changed):
+    changed = _others(state.environment if reproducible else state.newest, environment)
+    if state.ended and not on and (reproducible or not changed):
         return
     other = {name: body[name] for name in ("sizes", "training", "dataset", "net") if _differ(name, state.begun, body)}
-    for name in (n for n in other if n in ("dataset", "net") or not (person or (accept_different and n == "sizes"))):
+    for name in (
+        n for n in other if n in ("dataset", "net") or (reproducible and not (accept_different and n == "sizes"))
+    ):
         rather = "go on with --accept-different: the numbers may then differ in their last bits."
         raise StoreError(
             f"{config.data.name}: {name}", expected=f"{state.begun[name]}, as when the campaign began",
             got=str(body[name]),
             fix=f"Go back to the version that began it, or {rather if name == 'sizes' else 'begin anew.'}",
         )  # fmt: skip
-    if changed and person:
+    if changed and not reproducible:
         _log.warning("%s. Labels are as they were; models may differ in their last bits.", "; ".join(changed))
     now = bits(config)
-    if not (person or accept_different):
+    if reproducible and not accept_different:
         _same_bits(state.environment, now, "campaign")
         if grid is not None and not state.metrics:
             _same_bits(grid, now, "grid")
@@ -98,7 +100,7 @@ def bits(config: Config) -> dict[str, Any]:
 
     With a person nothing is repeated to the bit, and a device that is not there is the trainer's to name.
     """
-    if config.oracle.kind == "person":
+    if not Policy.of(config).reproducible:
         return {"versions": _versions()}
     return {"versions": _versions(), ROUNDING: arithmetic(pick_device(config.machine.device))}
 

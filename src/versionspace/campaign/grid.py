@@ -14,7 +14,7 @@ from versionspace.campaign.jobs import Executor, Job, Listener, Run
 from versionspace.campaign.local_executor import LocalExecutor
 from versionspace.campaign.progress import display
 from versionspace.campaign.setup import bring, check, moved, prepare
-from versionspace.config import Config, changed, read, written
+from versionspace.config import Config, answered_by_person, changed, read, written
 from versionspace.errors import InputError
 from versionspace.machine import cores
 from versionspace.store.layout import CONFIG, GRID, SHARED, Folder, campaigns, is_campaign, read_config, write
@@ -73,7 +73,7 @@ def resume(
     _refuse_negative(jobs)
     root, place = Path(folder), None if images is None else Path(images)
     found = {c.path: read_config(c.path / CONFIG) for c in campaigns(root)}
-    if people := [path for path, config in found.items() if config.oracle.kind == "person"]:
+    if people := [path for path, config in found.items() if answered_by_person(config)]:
         raise InputError(
             str(people[0]), expected="a campaign with known labels", got="one that a person labels",
             fix=f"Go on with `versionspace label --campaign {people[0]}`.",

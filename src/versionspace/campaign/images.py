@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from versionspace import rng
-from versionspace.config import Config
+from versionspace.config import Config, Policy
 from versionspace.data import DATASETS, Dataset, Part, draw, folder, load, split
 from versionspace.data.folder.decode import frame
 from versionspace.data.folder.scan import is_folder
@@ -134,8 +134,8 @@ def cut(config: Config, dataset: Dataset) -> Cut:
     The audit is drawn first, uniformly from the whole pool; the reference and the first labels come from the rest.
     """
     data = config.data
-    person = config.oracle.kind == "person"
-    if person:
+    trusted = Policy.of(config).trust_folder_labels
+    if not trusted:
         parts = {name: getattr(dataset, name) for name in _only_folders(dataset, dataset.classes)}
         dataset = replace(dataset, **{name: replace(part, labels=None) for name, part in parts.items() if part})
     found = split(
@@ -143,9 +143,9 @@ def cut(config: Config, dataset: Dataset) -> Cut:
         pool=data.pool,
         validation=data.validation,
         test=data.test,
-        initial=0 if person else data.initial,
+        initial=data.initial if trusted else 0,
         seed=config.seed,
-        balanced=data.balanced and not person,
+        balanced=data.balanced and trusted,
     )
     seed = rng.key(config.seed, "cut")
     audit = draw(dataset, found.pool, config.budget.audit, "audit", seed=seed, balanced=False)
@@ -243,7 +243,7 @@ class Pictures:
 def opened(config: Config) -> Dataset:
     """The config's dataset."""
     data, options = config.data, _form(config)
-    if config.oracle.kind == "person" and data.classes:
+    if data.classes and not Policy.of(config).trust_folder_labels:
         if data.name not in DATASETS and not is_folder(Path(data.name).expanduser()):
             raise InputError(
                 printable(data.name), expected="the folder of images that is labelled", got="no folder there",

@@ -23,7 +23,7 @@ from versionspace.campaign.images import Pictures
 from versionspace.campaign.learner import Learner, learner, loaded, training_of
 from versionspace.campaign.metrics import audit_metrics, kappa, set_metrics
 from versionspace.campaign.setup import SAMPLED
-from versionspace.config import Config, Query
+from versionspace.config import Config, Policy, Query
 from versionspace.ensemble.normalise import Normalisation
 from versionspace.ensemble.predict import Opinions
 from versionspace.errors import InputError
@@ -135,6 +135,7 @@ class Rounds:
     ) -> None:
         self.config, self.pictures, self.folder, self.first = config, pictures, folder, first
         self.threads, self.report, self.seen = threads, report, seen
+        self.policy = Policy.of(config)
         self._normalisation: Normalisation | None = None
         self.rule = stop_rules.parse(config.stop.when)
 
@@ -250,7 +251,7 @@ class Rounds:
 
     def _truth(self, name: str) -> Array | None:
         """A person's pool has no truth, whatever the names of its folders say."""
-        if self.config.oracle.kind == "person" and name in ("pool", "reference"):
+        if name in ("pool", "reference") and not self.policy.trust_folder_labels:
             return None
         return self.pictures.truth(name)
 
@@ -289,7 +290,7 @@ class Rounds:
 
     def _kept(self, round_: int, state: State, last: bool) -> bool:
         """A person may stop after any round and want her classifier."""
-        return self.config.keep == "all" or not state.metrics or last or self.config.oracle.kind == "person"
+        return self.config.keep == "all" or not state.metrics or last or self.policy.keep_every_round
 
     def candidates(self, state: State) -> Array:
         """Ids that may be asked: never asked before, or in a round that was closed before anybody answered."""

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from versionspace.campaign import stop_rules
 from versionspace.campaign.images import Cut, Pictures, cut
-from versionspace.config import Config, Data, Grid, differences, sentences, written
+from versionspace.config import Config, Data, Grid, Policy, answered_by_person, differences, sentences, written
 from versionspace.data import Dataset
 from versionspace.data.catalogue import DATASETS
 from versionspace.errors import InputError
@@ -70,7 +70,7 @@ def checked(config: Config, dataset: Dataset) -> Cut:
             "budget.total", expected=f"at least {first + audit}: {first} first labels and {audit} of the audit",
             got=str(total), fix="Raise it, or start from fewer labels with data.initial.",
         )  # fmt: skip
-    if config.oracle.kind != "person" and not len(found.validation) and not len(found.reference):
+    if not len(found.validation) and not len(found.reference):
         raise InputError(
             "data", expected="images to measure distances on: a validation set, or a fifth of what the audit leaves",
             got=f"a pool of {len(found.pool)} and no validation set", fix="Add images: five at least beside the audit.",
@@ -107,8 +107,8 @@ def _can_hold(rule: stop_rules.Rule, config: Config, pictures: Pictures) -> None
             fix=f"Look at another of {', '.join(stop_rules.SETS)}, or at an audit.",
         )  # fmt: skip
 
-    first, answers = len(pictures.cut.initial), config.oracle
-    if isinstance(rule, stop_rules.budget) and rule.total <= first and answers.kind == "labels" and not answers.abstain:
+    first = len(pictures.cut.initial)
+    if isinstance(rule, stop_rules.budget) and rule.total <= first and not config.oracle.abstain:
         raise InputError(
             "stop.when", expected=f"a rule that does not hold from the start, with {first} first labels", got=str(rule),
             fix="Wait for more labels, or start from fewer with data.initial.",
@@ -118,7 +118,7 @@ def _can_hold(rule: stop_rules.Rule, config: Config, pictures: Pictures) -> None
 def _labelled(name: str, config: Config, pictures: Pictures) -> bool:
     """Whether rounds measure accuracy there; a person's pool has no truth."""
     inside = name in ("pool", "reference")
-    if (inside and config.oracle.kind == "person") or (name == "pool" and not config.measure.pool):
+    if (inside and not Policy.of(config).trust_folder_labels) or (name == "pool" and not config.measure.pool):
         return False
     return pictures.truth(name) is not None
 
@@ -244,7 +244,7 @@ def prepare(config: Config, folder: Path, methods: Sequence[str] | None, seeds: 
             str(folder), expected="a folder for a grid of campaigns", got="one campaign",
             fix="Go on with it by `versionspace resume`, or choose another folder with --out.",
         )  # fmt: skip
-    if config.oracle.kind == "person":
+    if answered_by_person(config):
         raise InputError(
             "oracle.kind", expected="'labels', since nobody is there to answer", got="'person'",
             fix="A person labels with `versionspace label`.",

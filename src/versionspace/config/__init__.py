@@ -18,6 +18,7 @@ from versionspace.config.model import (
     Query,
     Stop,
 )
+from versionspace.config.policy import Policy, answered_by_person
 from versionspace.config.toml import PRESETS, changed, preset_text, read, read_text, sentences, written
 
 __all__ = [
@@ -32,8 +33,10 @@ __all__ = [
     "Machine",
     "Measure",
     "Oracle",
+    "Policy",
     "Query",
     "Stop",
+    "answered_by_person",
     "changed",
     "differences",
     "preset_text",

@@ -9,7 +9,7 @@ from pathlib import Path
 from versionspace.campaign.campaign import Campaign
 from versionspace.campaign.images import cut, of_a_person
 from versionspace.campaign.setup import absolute
-from versionspace.config import Config
+from versionspace.config import Config, answered_by_person
 from versionspace.config.toml import validated
 from versionspace.data import Dataset
 from versionspace.errors import InputError
@@ -178,7 +178,7 @@ def begun(folder: Path) -> Config | None:
     if not is_campaign(folder):
         return None
     config = read_config(Folder(folder).config)
-    if config.oracle.kind != "person":
+    if not answered_by_person(config):
         raise InputError(
             str(folder), expected="a campaign that a person labels", got="one with known labels",
             fix="Choose another folder with --campaign, or go on with `versionspace resume`.",

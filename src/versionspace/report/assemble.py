@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from versionspace.config import answered_by_person
 from versionspace.errors import InputError
 from versionspace.query.methods import METHODS
 from versionspace.report.compare import compare
@@ -115,7 +116,7 @@ def _facts(group: Group) -> tuple[tuple[str, str], ...]:
         facts["Oracle"] = (
             f"wrong on {100 * config.oracle.noise:g}%, silent on {100 * config.oracle.abstain:g}% of images"
         )
-    if config.oracle.kind == "person":
+    if answered_by_person(config):
         facts["Oracle"] = "a person"
     return tuple(facts.items())
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from versionspace.config import Config
+from versionspace.config import Config, Policy
 from versionspace.errors import VersionspaceError
 from versionspace.files import sha256
 from versionspace.space import pairwise_disagreement
@@ -74,15 +74,15 @@ def _unlike(folder: Folder, config: Config, events: Sequence[Event], state: Stat
     found = []
     if state.begun.get("method") != config.query.method or state.begun.get("seed") != config.seed:
         found.append("campaign.toml is of another method or seed than the ledger")
-    person = config.oracle.kind == "person"  # who may answer late, and correct what she skipped or labelled
-    if not person:
+    reproducible = Policy.of(config).reproducible  # else people may answer late and correct their labels
+    if reproducible:
         found += _overdrawn(events, config.budget.total)
     wrong = {path: problem for path, sha in named(folder, config, state).items() if (problem := _file(path, sha))}
     found += wrong.values()
     for round_ in state.measured:
         if folder.votes(round_) not in wrong:
             found += _diameter(folder, state, round_)
-    return found + _order(state, fewer=person or _taken_back(events))
+    return found + _order(state, fewer=not reproducible or _taken_back(events))
 
 
 def _overdrawn(events: Sequence[Event], total: int) -> list[str]:
