@@ -13,7 +13,8 @@ import numpy as np
 
 from studies.collecting import machine
 from studies.values import HERE
-from versionspace.campaign.images import opened, restored
+from versionspace.campaign.datasets import open_dataset
+from versionspace.campaign.images import restore_images
 from versionspace.campaign.learner import loaded
 from versionspace.store import Record, campaigns, read
 from versionspace.types import Array
@@ -40,10 +41,10 @@ def collect(name: str, folders: Sequence[Path], command: str, commit: str) -> Pa
 def of_seed(records: Sequence[Record]) -> list[dict[str, Any]]:
     """Of campaigns with one seed, so with the same pool and the same first members."""
     first = records[0]
-    pictures = restored(opened(first.config), first.split())
-    pool, truth = pictures.cut.pool, pictures.truth("pool")
+    images = restore_images(open_dataset(first.config), first.split())
+    pool, truth = images.roles.pool, images.truth("pool")
     assert truth is not None
-    votes = loaded(first.config, first.folder.weights(FIRST)).votes(pictures.of("pool"))
+    votes = loaded(first.config, first.folder.weights(FIRST)).votes(images.of("pool"))
     asked = {r.method: asked for r in records for x in r.rounds if x.number == FIRST and (asked := x.asked)}
     places = {
         "pool": np.arange(len(pool)),

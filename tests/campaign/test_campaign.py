@@ -12,7 +12,7 @@ import versionspace as vs
 from campaign.tiny import class_folders, config, of_folder
 from versionspace import data
 from versionspace.campaign import Campaign
-from versionspace.campaign.round import proposed
+from versionspace.campaign.round import proposal_event
 from versionspace.config import read_text
 from versionspace.ensemble import Ensemble
 from versionspace.errors import InputError
@@ -180,8 +180,8 @@ def test_late_answers_may_exceed_the_budget_and_the_folder_is_whole(tmp_path):
 
 def test_an_ask_beyond_the_budget_is_a_problem(tmp_path):
     with Campaign.create(tmp_path, config()) as campaign:
-        ids = campaign.pictures.cut.askable()[:26]
-        campaign.commit([proposed(0, 0, "initial", ids, np.zeros(26))])
+        ids = campaign.images.roles.askable()[:26]
+        campaign.commit([proposal_event(0, 0, "initial", ids, np.zeros(26))])
     assert verify(tmp_path)[tmp_path] == ["event 3: asks for label 26 of a budget of 25"]
 
 

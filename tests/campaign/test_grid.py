@@ -12,7 +12,7 @@ from versionspace.campaign import Campaign
 from versionspace.campaign import local_executor as processes
 from versionspace.campaign.grid import resume, run
 from versionspace.campaign.jobs import News
-from versionspace.campaign.setup import prepare
+from versionspace.campaign.setup import prepare_grid
 from versionspace.config import Grid, read_text, written
 from versionspace.errors import InputError
 from versionspace.store import Event, Ledger, Lock, LockedError, StoreError, campaigns, read, verify
@@ -60,14 +60,14 @@ def test_a_grid_grows_and_keeps_what_is_there(grid, tmp_path):
 
 def test_a_grid_of_methods_without_a_vote_grows_by_one_that_takes_it(tmp_path):
     hard = config("query.method=random", "query.vote=hard")
-    prepare(config("query.method=random"), tmp_path, ["random"], [0])
+    prepare_grid(config("query.method=random"), tmp_path, ["random"], [0])
     Campaign.open(tmp_path / "random" / "0").close()
-    prepare(hard, tmp_path, ["random", "gvd"], [0])
+    prepare_grid(hard, tmp_path, ["random", "gvd"], [0])
     Campaign.open(tmp_path / "gvd" / "0").close()
     votes = {method: read(tmp_path / method / "0").config.query.vote for method in ("random", "gvd")}
     assert votes == {"random": "soft", "gvd": "hard"}
     with pytest.raises(InputError, match="query.vote: 'hard' before, 'soft' now"):
-        prepare(config("query.method=random"), tmp_path, ["gvd"], [0])
+        prepare_grid(config("query.method=random"), tmp_path, ["gvd"], [0])
 
 
 def test_another_config_is_refused_with_the_difference(grid):
@@ -78,7 +78,8 @@ def test_another_config_is_refused_with_the_difference(grid):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"methods": ["gdv"]}, "gvd"), ({"methods": []}, "a method and a seed"), ({"seeds": []}, "a method and a seed"),
+        ({"methods": ["gdv"]}, "gvd"), ({"methods": []}, "at least one method and one seed"),
+        ({"seeds": []}, "at least one method and one seed"),
         ({"seeds": [-1]}, "at least 0"), ({"seeds": 3}, "at least 0"), ({"seeds": [0.5]}, "at least 0"),
         ({"seeds": [True]}, "at least 0"), ({"jobs": -1}, "0 or more"),
         ({"methods": ["gvd", "badge"], "changes": ["query.member=all"]}, "query.member: expected the number"),
@@ -155,7 +156,7 @@ def test_a_campaign_that_is_being_opened_is_left_alone(tmp_path):
 
 def test_a_campaign_is_no_place_for_a_grid_and_a_person_no_oracle(grid, tmp_path):
     with pytest.raises(InputError, match="one campaign"):
-        prepare(config(), grid.folder / "gvd" / "0", ["gvd"], [0])
+        prepare_grid(config(), grid.folder / "gvd" / "0", ["gvd"], [0])
     with pytest.raises(InputError, match="versionspace label"):
         run(config("oracle.kind=person"), out=tmp_path, progress=False)
 
@@ -168,8 +169,8 @@ def test_data_are_checked_and_folders_are_there_before_torch_is(tmp_path):
 import sys
 from pathlib import Path
 from campaign.tiny import class_folders, config, of_folder
-from versionspace.campaign.setup import prepare
-prepare(config(), Path({str(tmp_path)!r}), ["gvd"], [0])
+from versionspace.campaign.setup import prepare_grid
+prepare_grid(config(), Path({str(tmp_path)!r}), ["gvd"], [0])
 print("torch" in sys.modules, (Path({str(tmp_path)!r}) / "gvd/0/campaign.toml").exists())
 """
     done = subprocess.run(
@@ -179,7 +180,7 @@ print("torch" in sys.modules, (Path({str(tmp_path)!r}) / "gvd/0/campaign.toml").
 
 
 def test_one_that_fails_does_not_stop_the_others(tmp_path):
-    prepare(config(), tmp_path, ["gvd", "random"], [0])
+    prepare_grid(config(), tmp_path, ["gvd", "random"], [0])
     (tmp_path / "gvd" / "0" / "split.npz").mkdir()
     made = run(config(), methods=["gvd", "random"], seeds=[0], out=tmp_path, progress=False)
     assert list(made.failed) == [tmp_path / "gvd" / "0"]
@@ -256,7 +257,7 @@ def test_a_device_that_is_not_there_is_refused_before_a_folder_is_made(tmp_path)
 
 
 def test_a_campaign_of_a_machine_with_a_device_goes_on_on_one_without(tmp_path):
-    prepare(config("budget.total=15"), tmp_path, ["gvd"], [0])
+    prepare_grid(config("budget.total=15"), tmp_path, ["gvd"], [0])
     Campaign.open(tmp_path / "gvd" / "0").close()
     toml = tmp_path / "gvd" / "0" / "campaign.toml"
     toml.write_text(toml.read_text().replace('device = "auto"', 'device = "cuda:77"'))
@@ -269,7 +270,7 @@ def test_a_campaign_of_a_machine_with_a_device_goes_on_on_one_without(tmp_path):
 
 
 def test_an_empty_ledger_is_a_campaign_that_has_not_begun(tmp_path):
-    prepare(config("budget.total=10"), tmp_path, ["gvd", "random"], [0])
+    prepare_grid(config("budget.total=10"), tmp_path, ["gvd", "random"], [0])
     (tmp_path / "gvd" / "0" / "ledger.sqlite").touch()
     assert not any(verify(tmp_path).values())
     assert read(tmp_path / "gvd" / "0").rounds == ()
@@ -295,9 +296,9 @@ def test_a_campaign_that_lost_its_ledger_is_damaged_and_not_begun_again(tmp_path
 
 
 def test_a_campaign_of_a_person_is_not_answered_by_simulation(tmp_path):
-    from versionspace.campaign.setup import place
+    from versionspace.campaign.setup import create_folder
 
-    place(tmp_path / "c", config("oracle.kind=person"))
+    create_folder(tmp_path / "c", config("oracle.kind=person"))
     with pytest.raises(InputError, match="label --campaign"):
         resume(tmp_path / "c", progress=False)
     assert not (tmp_path / "c" / "ledger.sqlite").exists()
@@ -314,7 +315,7 @@ def test_a_folder_of_images_may_be_moved(tmp_path, monkeypatch):
     methods, grid = ["gvd", "random"], tmp_path / "grid"
     straight = run(of_folder("photos"), methods=methods, seeds=[0], out=tmp_path / "straight", progress=False)
     run(of_folder("photos"), methods=["random"], seeds=[0], out=grid, progress=False)
-    prepare(of_folder("photos"), grid, ["gvd"], [0])
+    prepare_grid(of_folder("photos"), grid, ["gvd"], [0])
     with Campaign.open(grid / "gvd" / "0", shared=grid / "shared" / "0") as campaign:
         campaign.accept(campaign.oracle().answer(campaign.propose().ids), who="simulated")
         campaign.propose()
@@ -322,7 +323,7 @@ def test_a_folder_of_images_may_be_moved(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path / "elsewhere")
     Campaign.open(grid / "gvd" / "0").close()
     (tmp_path / "photos").rename(tmp_path / "moved")
-    with pytest.raises(InputError, match=r"no folder there.* --images FOLDER"):
+    with pytest.raises(InputError, match=r"no folder there.* --images PHOTOS"):
         Campaign.open(grid / "gvd" / "0")
     with pytest.raises(InputError, match=r"resume .*grid --images .*moved"):
         run(of_folder("../moved"), methods=methods, seeds=[0], out=grid, progress=False)
@@ -336,6 +337,6 @@ def test_a_folder_of_images_may_be_moved(tmp_path, monkeypatch):
 
 
 def test_only_a_folder_of_images_can_be_moved(tmp_path):
-    prepare(config(), tmp_path, ["gvd"], [0])
+    prepare_grid(config(), tmp_path, ["gvd"], [0])
     with pytest.raises(InputError, match="none for a campaign on digits"):
         resume(tmp_path, images=tmp_path, progress=False)

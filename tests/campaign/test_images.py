@@ -10,7 +10,8 @@ from campaign.tiny import config
 from versionspace import data
 from versionspace.campaign import Campaign
 from versionspace.campaign.cold_start import simple_features
-from versionspace.campaign.images import Cut, Pictures, cut, opened, restored, shape_of
+from versionspace.campaign.datasets import image_shape, open_dataset
+from versionspace.campaign.images import CampaignImages, Roles, draw_roles, restore_images
 from versionspace.errors import InputError
 from versionspace.store import read
 
@@ -22,7 +23,7 @@ def digits():
 
 def test_neither_reference_nor_audit_may_be_asked():
     ids = np.arange(10)
-    found = Cut(ids, ids[:0], ids[:0], ids[:2], reference=np.array([3, 4]), audit=np.array([7]))
+    found = Roles(ids, ids[:0], ids[:0], ids[:2], reference=np.array([3, 4]), audit=np.array([7]))
     assert found.askable().tolist() == [0, 1, 2, 5, 6, 8, 9]
 
 
@@ -30,7 +31,7 @@ def test_the_audit_is_drawn_from_the_whole_pool_without_regard_to_class(digits):
     """Over many seeds every image of the pool is as likely: also those that are first labels without an audit."""
     counts = np.zeros(len(digits.train))
     wanted = config("budget.total=100", "budget.audit=60", "data.validation=0")
-    found = [cut(wanted.model_copy(update={"seed": seed}), digits) for seed in range(60)]
+    found = [draw_roles(wanted.model_copy(update={"seed": seed}), digits) for seed in range(60)]
     for one in found:
         counts[one.audit] += 1
         assert len(np.intersect1d(one.audit, one.reference)) == 0
@@ -44,7 +45,7 @@ def test_the_audit_is_drawn_from_the_whole_pool_without_regard_to_class(digits):
 
 def test_without_an_audit_the_first_labels_are_the_papers_split(digits):
     plain = data.split(digits, pool=150, validation=40, test=60, initial=10, seed=0)
-    found = cut(config(), digits)
+    found = draw_roles(config(), digits)
     for name in ("pool", "validation", "test", "initial"):
         assert (getattr(found, name) == getattr(plain, name)).all()
     assert len(found.reference) == len(found.audit) == 0
@@ -52,10 +53,10 @@ def test_without_an_audit_the_first_labels_are_the_papers_split(digits):
 
 @pytest.mark.parametrize("name", ["pool", "test"])
 def test_images_that_are_gone_are_named(digits, name):
-    arrays = cut(config(), digits).arrays()
+    arrays = draw_roles(config(), digits).arrays()
     arrays[name] = np.append(arrays[name], 99_999)
     with pytest.raises(InputError, match="all 251 images of the campaign, got 1 missing: 99999"):
-        restored(digits, arrays)
+        restore_images(digits, arrays)
 
 
 @pytest.fixture
@@ -77,9 +78,9 @@ FOLDER = ("data.pool=30", "data.validation=10", "data.test=10", "data.initial=10
 def test_a_campaign_with_known_labels_wants_every_image_and_names_the_file(photos, tmp_path):
     with Campaign.create(tmp_path / "c", config(f"data.name={photos}", *FOLDER)) as campaign:
         campaign.propose()
-        found = campaign.pictures
-        assert found.files[found.cut.test[0]] in campaign.dataset.train.files
-    for image in (found.cut.pool[0], found.cut.test[0]):
+        found = campaign.images
+        assert found.files[found.roles.test[0]] in campaign.dataset.train.files
+    for image in (found.roles.pool[0], found.roles.test[0]):
         file = photos / found.files[image]
         content = file.read_bytes()
         file.unlink()
@@ -111,8 +112,8 @@ def test_a_folder_that_was_moved_is_the_same_and_another_is_not(photos, tmp_path
 @pytest.mark.parametrize("form", [(), ("data.size=8",), ("data.size=12", "data.channels=1", "data.fit=pad")])
 def test_the_form_of_images_is_known_without_them(photos, form):
     wanted = config(f"data.name={photos}", *form)
-    assert shape_of(wanted) == opened(wanted).train.images.shape[1:]
-    assert shape_of(config()) == (8, 8, 1)
+    assert image_shape(wanted) == open_dataset(wanted).train.images.shape[1:]
+    assert image_shape(config()) == (8, 8, 1)
 
 
 def test_the_pool_is_read_a_chunk_at_a_time(tmp_path):
@@ -122,7 +123,7 @@ def test_the_pool_is_read_a_chunk_at_a_time(tmp_path):
     ids = np.random.default_rng(0).permutation(2000)
     dataset = data.Dataset("made up", ("a", "b"), data.Part(images, ids % 2, ids))
     none = ids[:0]
-    found = Pictures(dataset, Cut(np.sort(ids), none, none, none, none, none))
+    found = CampaignImages(dataset, Roles(np.sort(ids), none, none, none, none, none))
     tracemalloc.start()
     try:
         pool = found.of("pool")
@@ -133,7 +134,7 @@ def test_the_pool_is_read_a_chunk_at_a_time(tmp_path):
         tracemalloc.stop()
     np.testing.assert_array_equal(np.concatenate(seen), images[np.argsort(ids), 0, 0, 0])
     np.testing.assert_array_equal(np.asarray(pool), images[np.argsort(ids)])
-    np.testing.assert_array_equal(found.pool(ids[:5]), images[:5])
+    np.testing.assert_array_equal(found.pixels(ids[:5]), images[:5])
 
 
 def test_simple_features_are_the_same_in_chunks(digits, monkeypatch):

@@ -124,7 +124,7 @@ def test_a_stopped_job_ends_at_its_next_step_and_is_resumed(tmp_path):
     class Stopping:
         def execute(self, jobs, tell):
             with pytest.raises(Stopped):
-                run_job(jobs[0], tell, stop)
+                run_job(jobs[0], tell, stop=stop)
             tell(News(jobs[0].folder, "stopped"))
             return Outcome(stopped=True)
 

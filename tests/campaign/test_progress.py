@@ -8,7 +8,7 @@ from rich.console import Console
 from campaign.tiny import config
 from versionspace.campaign import progress as showing
 from versionspace.campaign.jobs import News
-from versionspace.campaign.setup import place
+from versionspace.campaign.setup import create_folder
 
 BRACKETS = ["photos [old]", "versionspace[report]", "[bold]"]
 
@@ -16,10 +16,10 @@ BRACKETS = ["photos [old]", "versionspace[report]", "[bold]"]
 @pytest.mark.parametrize("name", BRACKETS)
 def test_brackets_are_no_markup(name, tmp_path, monkeypatch):
     folder = tmp_path / name / "0"
-    place(folder, config())
+    create_folder(folder, config())
     told = io.StringIO()
     monkeypatch.setattr(showing, "Console", lambda **_: Console(file=told, width=200, highlight=False))
-    with showing.display([folder], None) as tell:
+    with showing.display({folder: None}, None) as tell:
         tell(News(folder, "failed", text=f"{name} in [/photos]: expected images"))
         tell(News(folder, "done"))
     failed, done = told.getvalue().splitlines()

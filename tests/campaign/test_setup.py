@@ -5,10 +5,10 @@ import pytest
 from PIL import Image
 
 from campaign.tiny import TOML, config
-from versionspace import data
 from versionspace.campaign import Campaign
+from versionspace.campaign.datasets import Datasets
 from versionspace.campaign.grid import run
-from versionspace.campaign.setup import checked
+from versionspace.campaign.validation import validate_campaign
 from versionspace.errors import InputError
 from versionspace.query import METHODS
 
@@ -76,7 +76,7 @@ def test_the_first_labels_and_the_audit_must_fit_into_the_budget(audit, least, t
     ],
 )  # fmt: skip
 def test_what_can_be_run_is_not_refused(changes):
-    assert len(checked(config(*changes), data.load("digits")).initial) == 10
+    assert len(validate_campaign(config(*changes), Datasets()).roles.initial) == 10
 
 
 def test_a_dataset_without_labels_answers_nothing(tmp_path):
@@ -89,7 +89,7 @@ def test_a_dataset_without_labels_answers_nothing(tmp_path):
     assert not (tmp_path / "grid").exists()
 
 
-def test_a_person_needs_images_to_measure_on_too(tmp_path):
-    with pytest.raises(InputError, match="a pool of 4 and no validation set"):
-        Campaign.create(tmp_path / "c", config("oracle.kind=person", "data.pool=4", "data.validation=0"))
-    assert not (tmp_path / "c").exists()
+def test_a_person_may_label_fewer_images_than_a_model_needs(tmp_path):
+    few = ("data.pool=4", "data.validation=0", "data.initial=0", "budget.total=4")
+    with Campaign.create(tmp_path / "c", config("oracle.kind=person", *few)) as campaign:
+        assert len(campaign.propose().ids) == 4

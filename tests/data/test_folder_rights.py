@@ -70,7 +70,7 @@ def test_a_table_that_may_not_be_read(photos, part):
 
 
 def test_a_campaign_and_its_images_in_a_folder_that_may_not_be_looked_into(photos):
-    from versionspace.campaign.images import opened
+    from versionspace.campaign.datasets import open_dataset
     from versionspace.config import read_text
     from versionspace.store import StoreError, campaigns
 
@@ -79,6 +79,6 @@ def test_a_campaign_and_its_images_in_a_folder_that_may_not_be_looked_into(photo
     )
     with closed(photos.parent, 0o000):
         with pytest.raises(InputError, match="expected a folder that may be looked into"):
-            opened(wanted)
+            open_dataset(wanted)
         with pytest.raises(StoreError, match="photos: expected"):
             campaigns(photos)

@@ -13,7 +13,8 @@ from pathlib import Path, PurePosixPath
 
 import numpy as np
 
-from versionspace.campaign.images import listed, named_now, opened, shape_of
+from versionspace.campaign.datasets import image_shape, open_dataset
+from versionspace.campaign.images import current_files, name_images
 from versionspace.data import DATASETS, Dataset
 from versionspace.data.label_table import FORMULA
 from versionspace.errors import InputError, VersionspaceError
@@ -47,7 +48,7 @@ class Labelled:
 def labels_of(record: Record) -> list[Labelled]:
     """Every image that was answered, in the order of asking; its file need not be there."""
     stored, dataset = _stored(record), _folder(record)
-    files = stored if dataset is None else named_now(dataset, stored)
+    files = stored if dataset is None else current_files(dataset, stored)
     there = set() if dataset is None else set(as_ids(dataset.train.ids))
     state, on_disk = record.state, on_folder(record)
     answered = {i for i, label in state.labels.items() if label.shown.get("reason") != "undone"}
@@ -66,7 +67,7 @@ def note(found: Sequence[Labelled]) -> str:
     are, have = ("is", "has") if len(gone) == 1 else ("are", "have")
     return (
         f"{len(gone)} of {len(found)} labelled images {are} gone from the folder, or {have} changed since: "
-        f"{listed(gone, gone)}. Tables mark such labels as missing; a folder of images is without them."
+        f"{name_images(gone, gone)}. Tables mark such labels as missing; a folder of images is without them."
     )
 
 
@@ -127,7 +128,7 @@ def _stored(record: Record) -> dict[ImageId, str]:
 def _folder(record: Record) -> Dataset | None:
     """A campaign's folder of images, where it has one that can be read."""
     try:
-        return opened(record.config) if on_folder(record) else None
+        return open_dataset(record.config) if on_folder(record) else None
     except VersionspaceError:
         return None
 
@@ -168,7 +169,7 @@ def _image_folder(record: Record, found: Sequence[Labelled], to: Path) -> None:
     Copies, not links: whoever edits a linked file in the export would change the original with it.
     """
     to.mkdir(parents=True)
-    dataset = opened(record.config)
+    dataset = open_dataset(record.config)
     root = Path(record.config.data.name).expanduser()
     folders = _Distinct()
     classes = {name: to / folders.name(folder_name(name, record.classes)) for name in record.classes}
@@ -253,7 +254,7 @@ def export_model(record: Record, form: str, to: Path, member: int | None = None)
         raise InputError("model", expected=f"one of {', '.join(MODELS)}", got=repr(form), fix="safetensors reads back.")
     _refuse_full(to)
     kept = learner if member is None else learner.only(member)
-    shape = shape_of(record.config)
+    shape = image_shape(record.config)
 
     def fill(folder: Path) -> None:
         kept.save(folder)

@@ -11,10 +11,11 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from versionspace.campaign.datasets import Datasets
 from versionspace.campaign.jobs import LAST, Job, Listener, News, Outcome
 from versionspace.machine import cores
 
@@ -28,10 +29,12 @@ _EXIT_SECONDS = 10
 class LocalExecutor:
     """Run up to ``workers`` campaigns at a time on this machine; 0: one for each core.
 
-    A job that leaves its threads to the executor gets an equal share of the cores.
+    A job that leaves its threads to the executor gets an equal share of the cores. Jobs that run in this process share
+    the datasets that it has opened.
     """
 
     workers: int = 1
+    datasets: Datasets = field(default_factory=Datasets, repr=False, compare=False)
 
     def execute(self, jobs: Sequence[Job], tell: Listener) -> Outcome:
         """Run all jobs. The first Ctrl-C stops fits within an epoch, a second one kills the workers."""
@@ -45,11 +48,11 @@ class LocalExecutor:
                 failed[news.folder] = news.text
             tell(news)
 
-        stopped = _run_here(ready, pass_on) if workers == 1 else _Workers(ready, workers, pass_on).run()
+        stopped = _run_here(ready, pass_on, self.datasets) if workers == 1 else _Workers(ready, workers, pass_on).run()
         return Outcome(failed, stopped)
 
 
-def _run_here(jobs: Sequence[Job], tell: Listener) -> bool:
+def _run_here(jobs: Sequence[Job], tell: Listener, datasets: Datasets) -> bool:
     """Run jobs in this process, one after another; return whether Ctrl-C stopped them."""
     from versionspace.campaign.worker import run_job  # imports torch
 
@@ -62,7 +65,7 @@ def _run_here(jobs: Sequence[Job], tell: Listener) -> bool:
 
     try:
         for job in jobs:
-            run_job(job, pass_on)
+            run_job(job, pass_on, datasets=datasets)
     except KeyboardInterrupt:
         if newest is not None and newest.kind not in LAST:
             tell(News(newest.folder, "stopped"))

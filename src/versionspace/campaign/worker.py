@@ -14,6 +14,7 @@ import sys
 import threading
 
 from versionspace.campaign.campaign import Campaign
+from versionspace.campaign.datasets import Datasets
 from versionspace.campaign.jobs import Job, Listener, News, NewsKind
 from versionspace.campaign.round import Step
 from versionspace.errors import VersionspaceError
@@ -23,12 +24,15 @@ class Stopped(BaseException):
     """Raised inside a fit to end it within an epoch. Like KeyboardInterrupt, it is no Exception."""
 
 
-def run_job(job: Job, tell: Listener, stop: threading.Event | None = None) -> None:
+def run_job(
+    job: Job, tell: Listener, *, stop: threading.Event | None = None, datasets: Datasets | None = None
+) -> None:  # fmt: skip
     """Run a campaign until it ends, and report it to ``tell``.
 
     A `VersionspaceError` is reported as "failed". Other exceptions, KeyboardInterrupt included, propagate; so does
     `Stopped`, which is raised at the next step after ``stop`` was set. What was committed before is kept in each case.
-    ``tell`` is never called concurrently, but steps of a fit come from the threads that train.
+    ``tell`` is never called concurrently, but steps of a fit come from the threads that train. ``datasets``: those that
+    this process has opened, so that its next job need not open them again.
     """
     one_at_a_time = threading.Lock()
 
@@ -46,6 +50,7 @@ def run_job(job: Job, tell: Listener, stop: threading.Event | None = None) -> No
             report=report,
             accept_different=job.accept_different,
             images=job.images,
+            datasets=datasets,
         ) as campaign:
             oracle = campaign.oracle()
             tell(_standing(job, campaign, "round", campaign.state.round))
@@ -92,7 +97,7 @@ def main() -> None:
     out = sys.stdout
     sys.stdout = sys.stderr  # whatever libraries print must not mix with the news
     jobs: queue.Queue[Job] = queue.Queue()
-    stop = threading.Event()
+    stop, datasets = threading.Event(), Datasets()
 
     def tell(news: News) -> None:
         with contextlib.suppress(BrokenPipeError):
@@ -111,7 +116,7 @@ def main() -> None:
     while True:
         job = jobs.get()
         try:
-            run_job(job, tell, stop)
+            run_job(job, tell, stop=stop, datasets=datasets)
         except Stopped:
             tell(News(job.folder, "stopped"))
 

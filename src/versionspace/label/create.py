@@ -7,8 +7,9 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from versionspace.campaign.campaign import Campaign
-from versionspace.campaign.images import cut, of_a_person
-from versionspace.campaign.setup import absolute
+from versionspace.campaign.datasets import open_for_labelling
+from versionspace.campaign.images import draw_roles
+from versionspace.campaign.setup import absolute_path
 from versionspace.config import Config, answered_by_person
 from versionspace.config.toml import validated
 from versionspace.data import Dataset
@@ -34,8 +35,8 @@ def campaign_folder(photos: Path, given: Path | None) -> Path:
     >>> campaign_folder(Path("/photos/cats"), None).as_posix()
     '/photos/cats.versionspace'
     """
-    root = absolute(photos)
-    chosen = absolute(given) if given else root.with_name(f"{root.name}.versionspace")
+    root = absolute_path(photos)
+    chosen = absolute_path(given) if given else root.with_name(f"{root.name}.versionspace")
     if chosen.resolve() == root.resolve() or chosen.resolve().is_relative_to(root.resolve()):
         raise InputError(
             "--campaign", expected="a folder outside the images", got=str(chosen),
@@ -70,7 +71,7 @@ def suited(
         )  # fmt: skip
     audit = min(AUDIT, budget // 6, len(dataset.train) // 5)
     values = {
-        "data": {"name": str(absolute(photos)), "classes": list(classes), "balanced": False}
+        "data": {"name": str(absolute_path(photos)), "classes": list(classes), "balanced": False}
         | ({"size": SIZES[net]} if net in SIZES else {}),
         "ensemble": {"net": net, "members": MEMBERS},
         "training": {"epochs": 60} if net == "small" else {},
@@ -141,7 +142,7 @@ def label_folder(
         if not opened.state.asks:  # begun now, or killed before it had taken them in
             taken_in(opened, found or _known(opened, start))
         elif start is not None and not left_alone(opened, start):
-            _nothing_new("--labels", labels if counted(_known(opened, start), opened.pictures.cut) else None, folder)
+            _nothing_new("--labels", labels if counted(_known(opened, start), opened.images.roles) else None, folder)
         if budget is not None and (total := budget + began_with(opened)) > opened.budget:
             opened.reopen(total)
     except BaseException:
@@ -213,7 +214,7 @@ def new(
     """The config of a new campaign, and the labels that it starts from."""
     chosen = find(method or METHOD).name
     _storable(classes)
-    dataset = of_a_person(str(absolute(photos)), tuple(classes), progress=None)
+    dataset = open_for_labelling(str(absolute_path(photos)), tuple(classes), progress=None)
     links = _leaving(photos, dataset.train.files or ())
     if links:
         raise InputError(
@@ -222,7 +223,7 @@ def new(
         )  # fmt: skip
     found = imported(dataset, tuple(classes), labels, photos)
     suit = partial(suited, photos, classes, dataset, budget=budget, net=net or default_net(), method=chosen)
-    before = len(counted(found, cut(suit(), dataset)))
+    before = len(counted(found, draw_roles(suit(), dataset)))
     return suit(before=before), found
 
 

@@ -21,8 +21,8 @@ from pathlib import Path, PurePosixPath
 from typing import TypeAlias
 
 from versionspace.campaign.campaign import Campaign
-from versionspace.campaign.images import Cut
-from versionspace.campaign.round import proposed
+from versionspace.campaign.images import Roles
+from versionspace.campaign.round import proposal_event
 from versionspace.data import Dataset
 from versionspace.data.label_table import read_rows
 from versionspace.errors import InputError
@@ -299,7 +299,7 @@ def _of_file(
     return Imported(found.names, path.name, lost + found.unknown, found.notes)
 
 
-def counted(found: Imported, cut: Cut) -> dict[ImageId, str]:
+def counted(found: Imported, cut: Roles) -> dict[ImageId, str]:
     """What is taken in: labels of images that may be asked or audited. Others only measure distances."""
     kept = {*as_ids(cut.audit), *as_ids(cut.askable())}
     return {image: name for image, name in found.names.items() if image in kept}
@@ -315,7 +315,7 @@ def taken_in(campaign: Campaign, found: Imported) -> int:
     _say(found)
     if not found.names:
         return 0
-    cut = campaign.pictures.cut
+    cut = campaign.images.roles
     known = counted(found, cut)
     events = []
     if len(cut.audit):
@@ -369,4 +369,4 @@ def _uid(image: ImageId) -> str:
 def _proposed(part: int, purpose: str, ids: "Array | Sequence[ImageId]") -> Event:
     import numpy as np
 
-    return proposed(0, part, purpose, np.asarray(ids), np.zeros(len(ids)))
+    return proposal_event(0, part, purpose, np.asarray(ids), np.zeros(len(ids)))

@@ -48,7 +48,7 @@ def serve(
         number = int(bound.getsockname()[1])
         keep(campaign.folder.path, replace(known, port=number))
         door = _door(known.token, number, host)
-        showing = Showing(Path(campaign.config.data.name), campaign.dataset, campaign.pictures.files)
+        showing = Showing(Path(campaign.config.data.name), campaign.dataset, campaign.images.files)
         supervisor = Supervisor(desk).start()
         stack.callback(supervisor.close)
         app = guarded(build(desk, supervisor, showing), door)

@@ -53,7 +53,7 @@ def status(desk: Desk, supervisor: Supervisor | None, showing: Showing, session:
         rounds = sorted(state.metrics)
         spent, total = desk.spent(), desk.total
         pace = desk.pace()
-        light = advice([state.metrics[r] for r in rounds], total=total, spent=spent, rule=desk.campaign.rounds.rule)
+        light = advice([state.metrics[r] for r in rounds], total=total, spent=spent, rule=desk.campaign.runner.rule)
         audit = [ask for ask in state.asks if ask.purpose == "audit"]
         asked = sum(i not in state.gone for ask in audit for i in ask.ids)
         return {
@@ -93,7 +93,7 @@ def _answer(given: Given) -> dict[str, Any]:
 
 def _troubles(desk: Desk, showing: Showing) -> list[str]:
     """Files that are gone, that were left out when the folder was read, and that could not be shown since."""
-    report, names, gone = desk.campaign.dataset.report, desk.campaign.pictures.files, desk.state.gone
+    report, names, gone = desk.campaign.dataset.report, desk.campaign.images.files, desk.state.gone
     skipped = {entry.file: f"{entry.file}: {entry.why}" for entry in report.skipped} if report else {}
     missing = {names.get(i) or str(i): GONE for i in gone}
     found = [f"{name}: {why}" for name, why in sorted(missing.items()) if name not in skipped]

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from versionspace.campaign.images import opened
+from versionspace.campaign.datasets import open_dataset
 from versionspace.data import DATASETS, info
 from versionspace.data import Part as Images
 from versionspace.errors import VersionspaceError
@@ -147,6 +147,6 @@ def pixels(group: Group) -> Images | str:
                 return f"Contact sheets need the images: versionspace data fetch {data.name}"
         elif not Path(data.name).expanduser().is_dir():
             return f"Contact sheets need the images, and the folder {data.name} is not there."
-        return opened(group.config).train
+        return open_dataset(group.config).train
     except (VersionspaceError, OSError) as error:
         return f"Contact sheets need the images, which cannot be read. {error}"
