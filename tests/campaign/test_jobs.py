@@ -2,15 +2,18 @@
 
 import pickle
 import threading
+import time
 from pathlib import Path
 
 import pytest
 
 import versionspace as vs
 from campaign.tiny import config
-from versionspace.campaign import Job, LocalExecutor, News, Outcome, resume
+from versionspace.campaign import Job, LocalExecutor, News, Outcome, resume, worker
 from versionspace.campaign.jobs import LAST
+from versionspace.campaign.round import Step
 from versionspace.campaign.worker import Stopped, run_job
+from versionspace.errors import InputError
 from versionspace.machine import cores
 from versionspace.store import read
 
@@ -100,6 +103,31 @@ def test_the_executor_of_this_machine_keeps_the_rules(workers, tmp_path):
         assert (own[-1].labels, own[-1].budget, own[-1].text) == (15, 15, "budget")
         last = read(folder).measured()[-1].metrics
         assert (own[-1].accuracy, own[-1].diameter) == (last.headline("accuracy"), last.headline("pwd"))
+
+
+def test_steps_from_several_threads_are_told_one_at_a_time(tmp_path, monkeypatch):
+    class Training:
+        @staticmethod
+        def open(folder, *, report, **_):
+            threads = [threading.Thread(target=report, args=(Step(1, "fit"),)) for _ in range(8)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            raise InputError("images", expected="some", got="none", fix="Add some.")
+
+    heard, inside = [], threading.Lock()
+
+    def hear(news):
+        alone = inside.acquire(blocking=False)
+        heard.append((news.kind, alone))
+        time.sleep(0.01)
+        if alone:
+            inside.release()
+
+    monkeypatch.setattr(worker, "Campaign", Training)
+    run_job(Job(tmp_path), hear)
+    assert heard == [("step", True)] * 8 + [("failed", True)]
 
 
 @pytest.mark.parametrize(("threads", "expected"), [(0, max(1, cores() // 3)), (5, 5)])
