@@ -91,16 +91,16 @@ class Home:
         import uvicorn
 
         from versionspace.label.api import build, guarded
-        from versionspace.label.auth import Door
-        from versionspace.label.image_encoding import Showing
+        from versionspace.label.auth import Access
+        from versionspace.label.image_encoding import ImageEncoder
 
         self.socket = socket.create_server(("127.0.0.1", 0))
         self.port = self.socket.getsockname()[1]
         self.base = f"http://127.0.0.1:{self.port}"
         self.address = f"{self.base}/?token={self.token}"
         self.truth = getattr(desk, "truth", {})
-        self.showing = Showing(desk.photos, desk.campaign.dataset)
-        self.app, self.door = build(desk, None, self.showing), Door(self.token, self.port)
+        self.showing = ImageEncoder(desk.photos, desk.campaign.dataset)
+        self.app, self.door = build(desk, None, self.showing), Access(self.token, self.port)
         config = uvicorn.Config(guarded(self.app, self.door), log_level="critical", lifespan="off")
         self.server = uvicorn.Server(config)
         self.thread = threading.Thread(target=self.server.run, args=([self.socket],))

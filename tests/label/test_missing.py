@@ -18,7 +18,7 @@ from versionspace.campaign.metrics import kappa
 from versionspace.cli.main import app
 from versionspace.errors import InputError
 from versionspace.label.guesses import fitting, keep
-from versionspace.label.image_encoding import Showing
+from versionspace.label.image_encoding import ImageEncoder
 from versionspace.label.messages import Answer, Guesses
 from versionspace.label.service import Desk
 from versionspace.label.status import status
@@ -242,7 +242,7 @@ def test_the_page_says_what_is_missing_and_never_asks_for_it(folder, files):
     gone = [mine[0].image, mine[2].image, mine[3].image]
     files.take(*gone)
     with vs.label_folder(folder.photos) as campaign:
-        desk, showing = Desk(campaign), Showing(folder.photos, campaign.dataset, campaign.images.files)
+        desk, showing = Desk(campaign), ImageEncoder(folder.photos, campaign.dataset, campaign.images.files)
         told = status(desk, None, showing, "tab", "")
         assert [t.partition(":")[0] for t in told["troubles"]] == sorted(files.names[i] for i in gone)
         assert sum(c["labels"] for c in told["classes"]) == 1

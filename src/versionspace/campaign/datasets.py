@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from versionspace.campaign.images import CampaignImages, Roles, draw_roles, parts_with_other_folders
+from versionspace.campaign.images import CampaignImages, Roles, draw_roles, subsets_with_other_folders
 from versionspace.config import Config, Policy, answered_by_person
-from versionspace.data import DATASETS, Dataset, fetch, folder, info, load
+from versionspace.data import DATASETS, Dataset, fetch, info, load
 from versionspace.data.folder.decode import frame
 from versionspace.data.folder.scan import is_folder
 from versionspace.errors import InputError
@@ -76,7 +76,7 @@ def open_for_labelling(name: str, classes: tuple[str, ...], progress: bool | Non
     if dataset.report is None:
         return replace(dataset, classes=classes, train=replace(dataset.train, labels=None), test=None, validation=None)
     numbers = np.array([classes.index(one) if one in classes else -1 for one in dataset.classes] + [-1])
-    untrusted = parts_with_other_folders(dataset, classes) & {"train"}
+    untrusted = subsets_with_other_folders(dataset, classes) & {"train"}
     parts: dict[str, Any] = {}
     for which, part in (("train", dataset.train), ("validation", dataset.validation), ("test", dataset.test)):
         if part is not None and part.labels is not None:
@@ -90,8 +90,7 @@ def image_shape(config: Config) -> tuple[int, ...]:
     """Return height, width and channels of one image. A folder of images need not exist for it."""
     if config.data.name in DATASETS:
         return open_dataset(config).train.images.shape[1:]
-    options = (folder.read.__kwdefaults__ or {}) | _folder_options(config)
-    return frame(options["size"], options["channels"], options["fit"]).shape
+    return frame(**_folder_options(config)).shape
 
 
 def fetch_if_missing(name: str) -> None:

@@ -20,7 +20,7 @@ from versionspace.config import Config, sentences
 from versionspace.ensemble.ensemble import Ensemble
 from versionspace.ensemble.settings import Training, sizes
 from versionspace.machine import cores
-from versionspace.query.api import find
+from versionspace.query.methods import find
 
 _EPOCHS = (1, 3)
 """Epochs of two fits, whose difference is the cost of two epochs without the cost of starting a fit."""

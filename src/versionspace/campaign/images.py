@@ -14,7 +14,7 @@ import numpy as np
 
 from versionspace import rng
 from versionspace.config import Config, Policy
-from versionspace.data import Dataset, Part, draw, split
+from versionspace.data import Dataset, Subset, draw, split
 from versionspace.errors import InputError
 from versionspace.store.layout import KEY, SETS, names_in, packed
 from versionspace.store.record import as_ids
@@ -68,7 +68,7 @@ def draw_roles(config: Config, dataset: Dataset) -> Roles:
     data = config.data
     trusted = Policy.of(config).trust_folder_labels
     if not trusted:
-        parts = {name: getattr(dataset, name) for name in parts_with_other_folders(dataset, dataset.classes)}
+        parts = {name: getattr(dataset, name) for name in subsets_with_other_folders(dataset, dataset.classes)}
         dataset = replace(dataset, **{name: replace(part, labels=None) for name, part in parts.items() if part})
     drawn = split(
         dataset,
@@ -91,10 +91,10 @@ def draw_roles(config: Config, dataset: Dataset) -> Roles:
     return Roles(drawn.pool, drawn.validation, drawn.test, initial, reference, audit)
 
 
-def parts_with_other_folders(dataset: Dataset, classes: tuple[str, ...]) -> set[str]:
-    """Return the parts of a dataset with a sub-folder that is not named after a class: their folders are no labels."""
+def subsets_with_other_folders(dataset: Dataset, classes: tuple[str, ...]) -> set[str]:
+    """Return the subsets of a dataset whose sub-folders are not all named after classes, and so are no labels."""
     sources = dataset.report.sources if dataset.report else ()
-    return {source.part for source in sources if not source.table and set(source.classes) - set(classes)}
+    return {source.subset for source in sources if not source.from_table and set(source.classes) - set(classes)}
 
 
 class CampaignImages:
@@ -116,7 +116,7 @@ class CampaignImages:
     ) -> None:
         self.dataset, self.roles = dataset, roles
         self.all_roles = roles if all_roles is None else all_roles
-        self._own_parts = {"validation": dataset.validation, "test": dataset.test}
+        self._own_subsets = {"validation": dataset.validation, "test": dataset.test}
         self._views: dict[str, ArrayLike] = {}
         self._stored_files = stored_files or {}
         pairs = [(getattr(self.all_roles, name), getattr(roles, name)) for name in SETS]
@@ -151,12 +151,12 @@ class CampaignImages:
     def of(self, name: str) -> ArrayLike:
         """Return the pixels of a whole set: "pool", "validation", "test", "reference" or "audit"."""
         if name not in self._views:
-            self._views[name] = self._part(name).view(getattr(self.roles, name))
+            self._views[name] = self._subset(name).view(getattr(self.roles, name))
         return self._views[name]
 
     def truth(self, name: str) -> Ints | None:
         """Return the true classes of a whole set; None if it is empty or any class is unknown."""
-        part, ids = self._part(name), getattr(self.roles, name)
+        part, ids = self._subset(name), getattr(self.roles, name)
         if part.labels is None or len(ids) == 0:
             return None
         labels = part.labels[part.rows(ids)]
@@ -166,7 +166,7 @@ class CampaignImages:
         """Return a hash of all ids and their known labels, which does not depend on the order of files."""
         content = hashlib.sha256()
         for name in SETS:
-            part, ids = self._part(name), getattr(self.roles, name)
+            part, ids = self._subset(name), getattr(self.roles, name)
             labels = np.full(len(ids), -1) if part.labels is None else part.labels[part.rows(ids)]
             content.update(np.ascontiguousarray(ids).tobytes() + np.asarray(labels, np.int64).tobytes())
         return content.hexdigest()
@@ -178,11 +178,11 @@ class CampaignImages:
         return expanded
 
     def _files(self, name: str) -> list[str]:
-        part = self._part(name)
+        part = self._subset(name)
         return [(part.files or ())[row] for row in part.rows(getattr(self.roles, name))]
 
-    def _part(self, name: str) -> Part:
-        part = self._own_parts.get(name)
+    def _subset(self, name: str) -> Subset:
+        part = self._own_subsets.get(name)
         return self.dataset.train if part is None else part
 
 

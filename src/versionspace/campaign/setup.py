@@ -17,7 +17,7 @@ from versionspace.campaign.validation import pool_labels, validate_campaign, val
 from versionspace.config import Config, Grid, answered_by_person, differences, sentences, written
 from versionspace.data.catalogue import DATASETS
 from versionspace.errors import InputError
-from versionspace.query.api import find
+from versionspace.query.methods import find
 from versionspace.store.errors import explained
 from versionspace.store.layout import CONFIG, GRID, Folder, Lock, is_campaign, read_config, write
 from versionspace.store.ledger import Ledger

@@ -12,8 +12,8 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from versionspace.errors import ExplainedError, InputError
 from versionspace.label import messages
-from versionspace.label.auth import App, Door, Guard
-from versionspace.label.image_encoding import LARGEST, NotShown, Showing
+from versionspace.label.auth import Access, App, Guard
+from versionspace.label.image_encoding import LARGEST, ImageEncoder, ImageUnavailable
 from versionspace.label.service import Desk
 from versionspace.label.status import labels_csv
 from versionspace.label.status import status as status_of
@@ -191,7 +191,7 @@ _REFUSALS: dict[int | str, dict[str, Any]] = {
 _MISSING: dict[int | str, dict[str, Any]] = {404: {"model": Problem}, 410: {"model": Problem}}
 
 
-def build(desk: Desk, supervisor: Supervisor | None, showing: Showing) -> FastAPI:
+def build(desk: Desk, supervisor: Supervisor | None, showing: ImageEncoder) -> FastAPI:
     """The app, without its guard."""
     app = FastAPI(title="versionspace label", docs_url=None, redoc_url=None, openapi_url=None, responses=_REFUSALS)
     files = {name: (_PAGE / name).read_bytes() for name in ("index.html", *FILES)}
@@ -221,8 +221,8 @@ def build(desk: Desk, supervisor: Supervisor | None, showing: Showing) -> FastAP
         **_MISSING, 200: {"content": {"image/png": {}, "image/jpeg": {}}}})  # fmt: skip
     def image(image: Annotated[str, InPath(max_length=64, pattern=_WORD)], small: bool = False) -> Response:
         try:
-            found = showing.picture(image, THUMB if small else LARGEST)
-        except NotShown as why:
+            found = showing.image(image, THUMB if small else LARGEST)
+        except ImageUnavailable as why:
             raise HTTPException(410 if why.known else 404, str(why)) from why
         return Response(found.content, media_type=found.media, headers={"cache-control": "private, max-age=86400"})
 
@@ -270,7 +270,7 @@ def build(desk: Desk, supervisor: Supervisor | None, showing: Showing) -> FastAP
     return app
 
 
-def guarded(app: FastAPI, door: Door) -> App:
+def guarded(app: FastAPI, door: Access) -> App:
     """With its guard before it."""
     return Guard(app, door)
 

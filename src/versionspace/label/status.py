@@ -3,16 +3,14 @@
 Labels as CSV that a spreadsheet opens without running anything.
 """
 
-import csv
-import io
 from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
 from versionspace.campaign.advice import advice
-from versionspace.campaign.export import YES, safe_cell
+from versionspace.data import PAGE_COLUMNS, LabelRow, format_label_table
 from versionspace.label.history import Given
-from versionspace.label.image_encoding import Showing
+from versionspace.label.image_encoding import ImageEncoder
 from versionspace.label.service import Desk
 from versionspace.label.supervisor import Supervisor, Training
 from versionspace.store.metrics import RoundMetrics
@@ -23,18 +21,20 @@ from versionspace.types import ImageId
 
 def labels_csv(state: State, files: Mapping[ImageId, str]) -> str:
     """One line for each image that was answered: file, label (empty: none), reason, purpose, who, id, missing."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(["file", "label", "reason", "purpose", "who", "id", "missing"])
+    rows = []
     for image, label in state.labels.items():
         reason = str(label.shown.get("reason", ""))
         if reason == "undone":
             continue
         ask, _ = state.places[image]
-        file, missing = printable(files.get(image, "")), YES if image in state.gone else ""
-        row = [file, label.name or "", reason, ask.purpose, label.who, str(image), missing]
-        writer.writerow([safe_cell(cell) for cell in row])
-    return out.getvalue()
+        file, missing = files.get(image, ""), image in state.gone
+        rows.append(
+            LabelRow(
+                file=file, label=label.name, id=str(image), missing=missing, purpose=ask.purpose, who=label.who,
+                reason=reason,
+            )
+        )  # fmt: skip
+    return format_label_table(rows, PAGE_COLUMNS)
 
 
 RAIL = 30
@@ -43,7 +43,7 @@ TROUBLES = 20
 GONE = "gone, or changed since labelling began; left out until it is back"
 
 
-def status(desk: Desk, supervisor: Supervisor | None, showing: Showing, session: str, who: str) -> dict[str, Any]:
+def status(desk: Desk, supervisor: Supervisor | None, showing: ImageEncoder, session: str, who: str) -> dict[str, Any]:
     """All of it, as one record for the page."""
     training = supervisor.now() if supervisor else Training("down", trouble="no trainer was started")
     with desk.lock:
@@ -91,7 +91,7 @@ def _answer(given: Given) -> dict[str, Any]:
     return found | {"earlier": earlier}
 
 
-def _troubles(desk: Desk, showing: Showing) -> list[str]:
+def _troubles(desk: Desk, showing: ImageEncoder) -> list[str]:
     """Files that are gone, that were left out when the folder was read, and that could not be shown since."""
     report, names, gone = desk.campaign.dataset.report, desk.campaign.images.files, desk.state.gone
     skipped = {entry.file: f"{entry.file}: {entry.why}" for entry in report.skipped} if report else {}
