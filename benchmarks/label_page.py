@@ -28,7 +28,7 @@ sys.path.append(str(Path(__file__).parent.parent / "tests"))
 from label.conftest import CHROMIUM, SWITCHES
 from label.crowd import Crowd
 from label.serving import Server, quick
-from versionspace.campaign.setup import place
+from versionspace.campaign.setup import create_folder
 from versionspace.label.create import new_config
 from versionspace.store import Ledger, read_campaign
 
@@ -92,7 +92,7 @@ def latency(net: str, labels: int = 150) -> None:
         truth = photographs(root / "photos", 400)
         config, _ = new_config(root / "photos", CLASSES, budget=labels, net=net)
         folder = root / "photos.versionspace"
-        place(folder, config)
+        create_folder(folder, config)
         pace = random.Random(0)
         trained = 0
         with Server(folder) as server, sync_playwright() as playwright:

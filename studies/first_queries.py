@@ -14,7 +14,8 @@ import numpy as np
 
 from studies.measurements import machine
 from studies.values import HERE
-from versionspace.campaign.images import opened, restored
+from versionspace.campaign.datasets import open_dataset
+from versionspace.campaign.images import restore_images
 from versionspace.campaign.learner import load_learner
 from versionspace.store import Record, campaigns, read_campaign
 from versionspace.types import Array
@@ -41,10 +42,10 @@ def collect(name: str, folders: Sequence[Path], command: str, commit: str) -> Pa
 def of_seed(records: Sequence[Record]) -> list[dict[str, Any]]:
     """Return the rows of campaigns with one seed, and so with one pool and one first ensemble."""
     first = records[0]
-    pictures = restored(opened(first.config), first.split())
-    pool, truth = pictures.cut.pool, pictures.truth("pool")
+    images = restore_images(open_dataset(first.config), first.split())
+    pool, truth = images.roles.pool, images.truth("pool")
     assert truth is not None
-    votes = load_learner(first.config, first.folder.weights(FIRST)).votes(pictures.of("pool"))
+    votes = load_learner(first.config, first.folder.weights(FIRST)).votes(images.of("pool"))
     asked = {r.method: asked for r in records for x in r.rounds if x.number == FIRST and (asked := x.asked)}
     places = {
         "pool": np.arange(len(pool)),

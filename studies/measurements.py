@@ -10,7 +10,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from versionspace.campaign.environment import ROUNDING
+from versionspace.campaign.environment import ARITHMETIC
 from versionspace.runtime import arithmetic, pick_device, processor
 from versionspace.store import Record, Round, campaigns, read_campaign
 
@@ -85,7 +85,7 @@ def _key(run: Mapping[str, Any]) -> tuple[str, str, int]:
 
 def _reject_other_machine(record: Record) -> None:
     """Reject a campaign of another machine: the file describes the machine that collects."""
-    then, now = record.state.environment.get(ROUNDING), arithmetic(pick_device("cpu"))
+    then, now = record.state.environment.get(ARITHMETIC), arithmetic(pick_device("cpu"))
     if then is not None and then != now:
         raise SystemExit(f"{record.folder.path} was run on {then}, not here ({now}): collect it there")
 

@@ -121,7 +121,7 @@ def test_labels_are_exported_even_if_the_split_is_damaged_anywhere(trip, tmp_pat
 
 @pytest.mark.parametrize("keep", ["ends", "all"])
 def test_weights_of_an_uncommitted_round_are_not_exported(keep, tmp_path, monkeypatch):
-    from versionspace.campaign.round import Rounds
+    from versionspace.campaign.round import RoundRunner
 
     def killed(*_, **__):
         raise Killed
@@ -131,7 +131,7 @@ def test_weights_of_an_uncommitted_round_are_not_exported(keep, tmp_path, monkey
         oracle = campaign.oracle()
         campaign.accept(oracle.answer(campaign.propose().ids))
         with monkeypatch.context() as patch:
-            patch.setattr(Rounds, "_proposed", killed)
+            patch.setattr(RoundRunner, "_choose", killed)
             with pytest.raises(Killed):
                 campaign.propose()
         assert list(folder.glob("weights/round-*"))
@@ -140,7 +140,7 @@ def test_weights_of_an_uncommitted_round_are_not_exported(keep, tmp_path, monkey
                 export_model(read_campaign(folder), form, tmp_path / form)
         campaign.accept(oracle.answer(campaign.propose().ids))
         with monkeypatch.context() as patch:
-            patch.setattr(Rounds, "_proposed", killed)
+            patch.setattr(RoundRunner, "_choose", killed)
             with pytest.raises(Killed):
                 campaign.propose()
     export_model(read_campaign(folder), "safetensors", tmp_path / "model")

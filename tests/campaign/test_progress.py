@@ -1,4 +1,4 @@
-"""A grid's progress: names and errors are shown as they are, whatever brackets are in them."""
+"""Progress of a grid: what is shown of it, with names and errors printed literally."""
 
 import io
 
@@ -6,20 +6,20 @@ import pytest
 from rich.console import Console
 
 from campaign.tiny import config
-from versionspace.campaign import progress as showing
-from versionspace.campaign.grid import News
-from versionspace.campaign.setup import place
+from versionspace.campaign import progress
+from versionspace.campaign.jobs import News
+from versionspace.campaign.setup import create_folder
 
 BRACKETS = ["photos [old]", "versionspace[report]", "[bold]"]
 
 
 @pytest.mark.parametrize("name", BRACKETS)
-def test_brackets_are_no_markup(name, tmp_path, monkeypatch):
+def test_brackets_are_not_markup(name, tmp_path, monkeypatch):
     folder = tmp_path / name / "0"
-    place(folder, config())
+    create_folder(folder, config())
     told = io.StringIO()
-    monkeypatch.setattr(showing, "Console", lambda **_: Console(file=told, width=200, highlight=False))
-    with showing.display([folder], None) as tell:
+    monkeypatch.setattr(progress, "Console", lambda **_: Console(file=told, width=200, highlight=False))
+    with progress.display({folder: None}, None) as tell:
         tell(News(folder, "failed", text=f"{name} in [/photos]: expected images"))
         tell(News(folder, "done"))
     failed, done = told.getvalue().splitlines()
@@ -28,7 +28,7 @@ def test_brackets_are_no_markup(name, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("name", BRACKETS)
-def test_brackets_are_no_markup_on_a_terminal(name, tmp_path):
+def test_brackets_are_not_markup_on_a_terminal(name, tmp_path):
     told = io.StringIO()
-    Console(file=told, width=200).print(showing.Board([showing.Line(tmp_path / name / "0")]))
+    Console(file=told, width=200).print(progress.Board([progress.Line(tmp_path / name / "0")]))
     assert name in told.getvalue()

@@ -7,7 +7,7 @@ import pytest
 
 import versionspace as vs
 from versionspace.campaign.campaign import Campaign
-from versionspace.campaign.setup import place
+from versionspace.campaign.setup import create_folder
 from versionspace.data import load
 from versionspace.errors import InputError
 from versionspace.label.create import campaign_folder, class_names, new_config
@@ -78,9 +78,9 @@ def test_a_folder_that_is_called_like_a_dataset_is_the_folder(folder, tmp_path, 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path))
     with vs.label_folder(typed, tuple("0123456789"), budget=300, net="small") as campaign:
-        assert set(campaign.pictures.files.values()) == {file.name for file in photos.iterdir()}
+        assert set(campaign.images.files.values()) == {file.name for file in photos.iterdir()}
         assert campaign.state.labels == {}, "the dataset's own labels are none of hers"
-        assert (campaign.budget, len(campaign.pictures.cut.audit)) == (300, 120 // 5)
+        assert (campaign.budget, len(campaign.images.roles.audit)) == (300, 120 // 5)
     assert campaign.folder.path == tmp_path / "digits.versionspace"
     for file in sorted(photos.iterdir())[12:]:
         file.unlink()
@@ -140,7 +140,7 @@ def test_imported_labels_are_trained_on_or_audited_but_never_asked(folder, tmp_p
     found = read_labels(load(folder.photos, progress=False), folder.classes, table)
     with Campaign.open(folder.campaign(150)) as campaign:
         count = commit_import(campaign, found)
-        cut = campaign.pictures.cut
+        cut = campaign.images.roles
         assert count == len(set(found.names) - set(cut.reference.tolist()))
         audit = {i for i in cut.audit.tolist() if i in found.names}
         assert audit
@@ -190,7 +190,7 @@ def test_labels_are_taken_in_though_it_was_killed_before_it_had_done_so(folder, 
     table = tmp_path / "labels.csv"
     table.write_text("file,label\n" + "".join(f"{f.name},1\n" for f in sorted(folder.photos.iterdir())[:40]))
     config, found = new_config(folder.photos, folder.classes, budget=30, net="small", labels=table)
-    place(campaign_folder(folder.photos, None), config)  # and then the lights went out
+    create_folder(campaign_folder(folder.photos, None), config)  # and then the lights went out
     with vs.label_folder(folder.photos, folder.classes, labels=table) as campaign:
         taken = campaign.state.spent()
         assert 0 < taken <= len(found.names)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import versionspace as vs
-from versionspace.campaign.round import proposed
+from versionspace.campaign.round import proposal_event
 from versionspace.errors import InputError
 from versionspace.label.create import new_config
 from versionspace.label.label_studio import tasks
@@ -46,7 +46,7 @@ def test_every_name_survives_the_way_out_and_back(odd, tmp_path, prefix):
         ids, files = campaign.dataset.train.ids.tolist(), campaign.dataset.train.files
         wanted = {i: f for i, f in zip(ids, files, strict=True) if f in ODD}
         labels = {i: str(n % 3) for n, i in enumerate(wanted)}
-        campaign.commit([proposed(0, 0, "query", np.array(list(wanted)), np.zeros(len(wanted)))])
+        campaign.commit([proposal_event(0, 0, "query", np.array(list(wanted)), np.zeros(len(wanted)))])
         campaign.accept(labels)
         out = tasks(read_campaign(campaign.folder), dict(zip(ids, files, strict=True)), prefix)
     expected = {wanted[i]: name for i, name in labels.items()}

@@ -78,7 +78,7 @@ def test_an_image_that_is_gone_is_left_out_and_its_label_kept(folder, files, cap
         shutil.copy(files.folder.photos / min(f for i, f in files.names.items() if i != labelled), files.path(labelled))
         files.path(labelled).write_bytes(files.path(labelled).read_bytes() + b"\0")
     with caplog.at_level(logging.WARNING), vs.label_folder(folder.photos) as campaign:
-        assert "1 of 120 images is missing, or has changed since labelling began: " in caplog.text
+        assert "1 of 120 images is missing or has changed since labelling began: " in caplog.text
         assert files.names[labelled] in caplog.text
         assert labelled not in campaign.state.training_labels()
         assert campaign.state.spent() == spent, "the label was given"
@@ -142,7 +142,7 @@ def test_a_round_closes_the_one_before_though_only_images_that_are_gone_have_no_
 def test_distances_are_measured_on_the_images_that_are_there(folder, files):
     with Campaign.open(folder.campaign(60)) as campaign:
         answered(folder, campaign, rounds=1)
-        reference = campaign.pictures.cut.reference
+        reference = campaign.images.roles.reference
     files.take(*reference[:3])
     with vs.label_folder(folder.photos) as campaign:
         answered(folder, campaign, rounds=2)
@@ -154,32 +154,32 @@ def test_distances_are_measured_on_the_images_that_are_there(folder, files):
 
 def test_two_rounds_are_compared_on_the_images_that_both_had(folder, files):
     with Campaign.open(folder.campaign(60)) as campaign:
-        reference, votes = campaign.pictures.cut.reference, campaign.folder.votes
+        reference, votes = campaign.images.roles.reference, campaign.folder.votes
     draw = np.random.default_rng(0).integers(0, 3, (2, len(reference)))
     write_arrays(votes(1), {"reference_vote": draw[0]})
     write_arrays(votes(2), {"reference_vote": draw[0][:-1], "reference_ids": reference[:-1]})
     files.take(*reference[:3])
     with vs.label_folder(folder.photos) as campaign:
-        assert campaign.rounds._kappa(2, draw[1][3:]) == kappa(draw[0][3:], draw[1][3:])
-        assert campaign.rounds._kappa(3, draw[1][3:]) == kappa(draw[0][3:-1], draw[1][3:-1])
-        assert campaign.rounds._kappa(4, draw[1][3:]) is None
+        assert campaign.runner._kappa(2, draw[1][3:]) == kappa(draw[0][3:], draw[1][3:])
+        assert campaign.runner._kappa(3, draw[1][3:]) == kappa(draw[0][3:-1], draw[1][3:-1])
+        assert campaign.runner._kappa(4, draw[1][3:]) is None
 
 
 def test_without_any_image_to_measure_distances_on_it_says_so_and_labels_are_exported(folder, files):
     with Campaign.open(folder.campaign(60)) as campaign:
         answered(folder, campaign)
-        reference = campaign.pictures.cut.reference.tolist()
+        reference = campaign.images.roles.reference.tolist()
     split = campaign.folder.split.read_bytes()
     files.take(*reference)
     first = min(files.names[i] for i in reference)
-    with pytest.raises(InputError, match=f"one at least of the {len(reference)} images .* got none: {first}"):
+    with pytest.raises(InputError, match=f"at least one of the {len(reference)} images .* got none: {first}"):
         vs.label_folder(folder.photos)
     assert len(export(folder, "csv")[0].read_text().splitlines()) == 11
     campaign.folder.split.write_bytes(b"")
     assert len(export(folder, "csv")[0].read_text().splitlines()) == 11, "whatever else is damaged"
     campaign.folder.split.write_bytes(split)
     shutil.rmtree(folder.photos)
-    with pytest.raises(InputError, match="the folder of images that is labelled, got no folder there"):
+    with pytest.raises(InputError, match="the folder of images that the campaign began with, got no folder there"):
         vs.label_folder(campaign=campaign.folder.path)
     export(folder, "jsonl")
     assert {one.file for one in exported_labels(read_campaign(campaign.folder))} <= set(files.names.values())
@@ -192,7 +192,7 @@ def test_all_images_with_labels_may_be_gone(folder, files):
     with vs.label_folder(folder.photos) as campaign:
         for ask in campaign.state.asks:
             campaign.accept(dict.fromkeys(campaign.state.unanswered(ask)))
-        with pytest.raises(InputError, match="one label at least to train on, got none, since"):
+        with pytest.raises(InputError, match="at least one label to train on, got none, since"):
             campaign.propose()
         desk = Desk(campaign)
         assert desk.order() is None
@@ -223,7 +223,7 @@ def test_the_page_says_what_is_missing_and_never_asks_for_it(folder, files):
     gone = [mine[0].image, mine[2].image, mine[3].image]
     files.take(*gone)
     with vs.label_folder(folder.photos) as campaign:
-        desk, showing = Desk(campaign), ImageEncoder(folder.photos, campaign.dataset, campaign.pictures.files)
+        desk, showing = Desk(campaign), ImageEncoder(folder.photos, campaign.dataset, campaign.images.files)
         told = status(desk, None, showing, "tab", "")
         assert [t.partition(":")[0] for t in told["troubles"]] == sorted(files.names[i] for i in gone)
         assert sum(c["labels"] for c in told["classes"]) == 1

@@ -68,7 +68,7 @@ def test_photos_and_campaign_are_moved_together(folder, tmp_path):
     place.mkdir()
     photos = folder.photos.rename(place / "photos")
     kept = campaign.folder.path.rename(place / "photos.versionspace")
-    with pytest.raises(InputError, match="no folder there. Put it back, or say where it is now: `versionspace label"):
+    with pytest.raises(InputError, match="no folder there. Put it back, or pass its new location: `versionspace label"):
         vs.label_folder(campaign=kept)
     with vs.label_folder(photos) as campaign:
         assert campaign.propose().ids == first.ids[1:]
@@ -77,7 +77,7 @@ def test_photos_and_campaign_are_moved_together(folder, tmp_path):
     assert read_campaign(kept).config.data.name == str(photos)
     with vs.label_folder(campaign=kept) as campaign:
         assert campaign.state.spent() == 1
-    assert Trainer(kept, lambda news: None).rounds.pictures.gone == frozenset(), "it looks there too"
+    assert Trainer(kept, lambda news: None).runner.images.missing == frozenset(), "it looks there too"
 
 
 def test_folders_are_moved_before_anything_was_asked(folder, tmp_path):

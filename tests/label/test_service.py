@@ -5,7 +5,7 @@ import pytest
 
 from metrics import round_metrics
 from versionspace.campaign.campaign import Campaign
-from versionspace.campaign.round import proposed
+from versionspace.campaign.round import proposal_event
 from versionspace.errors import InputError
 from versionspace.label import queue as pacing
 from versionspace.label.messages import Answer
@@ -39,7 +39,7 @@ def a_round(desk, round_, ids, agreement=1.0, audit=None):
     labels = sum(desk.classes().values())
     events = [
         Event("measured", round_, metrics(labels, audit=audit)),
-        proposed(round_, 0, "query", np.array(ids), np.ones(len(ids))),
+        proposal_event(round_, 0, "query", np.array(ids), np.ones(len(ids))),
     ]
     desk.trained(events, guesses, 2.0)
 
@@ -287,7 +287,7 @@ def test_what_a_grid_shows_is_asked_when_it_is_answered_also_after_a_restart(des
     a_round(desk, 1, untouched(desk, 5), agreement=0.8)
     shown = images(desk.grid("tab", "", 3, "1"))
     a_round(desk, 2, [shown[8], *(i for i in untouched(desk, 20) if i not in shown)], agreement=0.8)
-    hidden = desk.campaign.pictures.cut.reference[0]
+    hidden = desk.campaign.images.roles.reference[0]
     later = Desk(desk.campaign)
     answers = [one(i, "1", f"g-{i[:20]}", grid=True) for i in (*shown, hidden)]
     assert [r.uid for r in later.answer("tab", "", answers).refused] == [f"g-{hidden[:20]}"], "never to be asked"

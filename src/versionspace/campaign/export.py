@@ -11,7 +11,8 @@ from pathlib import Path, PurePosixPath
 
 import numpy as np
 
-from versionspace.campaign.images import listed, named_now, opened, shape_of
+from versionspace.campaign.datasets import image_shape, open_dataset
+from versionspace.campaign.images import current_files, name_images
 from versionspace.data import DATASETS, Dataset, LabelRow, format_label_table
 from versionspace.errors import InputError, VersionspaceError
 from versionspace.extras import require
@@ -41,7 +42,7 @@ class ExportedLabel:
 def exported_labels(record: Record) -> list[ExportedLabel]:
     """Return the answers of a campaign in the order of asking, including images whose files are missing."""
     stored, dataset = _stored_names(record), _image_folder(record)
-    files = stored if dataset is None else named_now(dataset, stored)
+    files = stored if dataset is None else current_files(dataset, stored)
     there = set() if dataset is None else set(as_ids(dataset.train.ids))
     state, on_disk = record.state, on_image_folder(record)
     answered = {i for i, label in state.labels.items() if label.details.get("reason") != "undone"}
@@ -60,7 +61,7 @@ def missing_images_note(found: Sequence[ExportedLabel]) -> str:
     are, have = ("is", "has") if len(missing) == 1 else ("are", "have")
     return (
         f"{len(missing)} of {len(found)} labelled images {are} missing from the folder, or {have} changed since: "
-        f"{listed(missing, missing)}. Tables mark these labels as missing; class folders leave them out."
+        f"{name_images(missing, missing)}. Tables mark these labels as missing; class folders leave them out."
     )
 
 
@@ -124,7 +125,7 @@ def _stored_names(record: Record) -> dict[ImageId, str]:
 def _image_folder(record: Record) -> Dataset | None:
     """Return the campaign's folder of images; None if it has none or if it cannot be read."""
     try:
-        return opened(record.config) if on_image_folder(record) else None
+        return open_dataset(record.config) if on_image_folder(record) else None
     except VersionspaceError:
         return None
 
@@ -155,7 +156,7 @@ def _write_class_folders(record: Record, found: Sequence[ExportedLabel], to: Pat
     Copies, not links: editing a linked file in the export would change the original.
     """
     to.mkdir(parents=True)
-    dataset = opened(record.config)
+    dataset = open_dataset(record.config)
     root = Path(record.config.data.name).expanduser()
     folders = _UniqueNames()
     classes = {name: to / folders.claim(folder_name(name, record.classes)) for name in record.classes}
@@ -243,7 +244,7 @@ def export_model(record: Record, format_: str, to: Path, member: int | None = No
         )
     _require_empty(to)
     kept = learner if member is None else learner.only(member)
-    shape = shape_of(record.config)
+    shape = image_shape(record.config)
 
     def fill(folder: Path) -> None:
         kept.save(folder)

@@ -12,7 +12,7 @@ from rich.table import Table
 from versionspace.cli.options import FAILED, INTERRUPTED, read_names, read_seeds
 
 if TYPE_CHECKING:
-    from versionspace.campaign.grid import Run
+    from versionspace.campaign.jobs import Run
 
 Jobs = Annotated[
     int,

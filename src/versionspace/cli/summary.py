@@ -8,7 +8,6 @@ from typing import Any
 from rich.table import Table
 
 from versionspace.campaign.metrics import describe_indistinguishable as same_images
-from versionspace.campaign.progress import accuracy_of
 from versionspace.query.methods import TABLE
 from versionspace.store import Record, Round
 from versionspace.text import duration, percent
@@ -134,15 +133,14 @@ def row(record: Record) -> list[str]:
     last = rounds[-1] if rounds else None
     left = seconds_left(record)
     state = "done" if record.ended else "running" if left is None else f"{duration(left, rough=True)} left"
-    accuracy, diameter = accuracy_of(record)
     return [
         record.method,
         str(record.seed),
         str(last.number) if last else "–",
         f"{record.spent}/{record.budget}",
-        percent(accuracy),
+        percent(_of(last, "accuracy")),
         percent(_of(last, "vote_accuracy")),
-        percent(diameter),
+        percent(_of(last, "pwd")),
         percent(_of(last, "wrong_agreement")),
         percent(last.metrics.fit if last and last.metrics else None),
         state,

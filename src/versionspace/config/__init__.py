@@ -18,6 +18,7 @@ from versionspace.config.model import (
     QueryConfig,
     StopConfig,
 )
+from versionspace.config.policy import Policy, answered_by_person
 from versionspace.config.toml import (
     PRESETS,
     as_input_errors,
@@ -41,8 +42,10 @@ __all__ = [
     "MachineConfig",
     "MeasureConfig",
     "OracleConfig",
+    "Policy",
     "QueryConfig",
     "StopConfig",
+    "answered_by_person",
     "as_input_errors",
     "differences",
     "first_ensemble_settings",

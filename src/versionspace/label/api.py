@@ -263,7 +263,7 @@ def build(desk: Desk, supervisor: Supervisor | None, showing: ImageEncoder) -> F
     @app.get("/api/labels.csv", response_class=Response, responses={200: {"content": {"text/csv": {}}}})
     def table() -> Response:
         with desk.lock:
-            text = labels_csv(desk.state, desk.campaign.pictures.files)
+            text = labels_csv(desk.state, desk.campaign.images.files)
         disposition = {"content-disposition": 'attachment; filename="labels.csv"'}
         return Response(text, media_type="text/csv; charset=utf-8", headers=disposition)
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from versionspace import rng
 from versionspace.campaign.cold_start import simple_features
-from versionspace.campaign.images import Pictures
+from versionspace.campaign.images import CampaignImages
 from versionspace.store import as_ids
 from versionspace.types import Array, ImageId
 
@@ -16,11 +16,11 @@ _CHUNK = 16_384
 class Spread:
     """Distances from every askable image to the nearest that was asked. Cost N·F for each image asked."""
 
-    def __init__(self, pictures: Pictures, seed: int) -> None:
-        found = pictures.cut.askable()
+    def __init__(self, images: CampaignImages, seed: int) -> None:
+        found = images.roles.askable()
         self.ids: tuple[ImageId, ...] = as_ids(found)
         self._rows = {image: row for row, image in enumerate(self.ids)}
-        self._features = _features(pictures, found)
+        self._features = _features(images, found)
         self._squares = np.einsum("nf,nf->n", self._features, self._features)
         self._distance = np.full(len(found), np.inf, np.float32)
         self._unseen, self._there = np.ones(len(found), np.bool_), np.ones(len(found), np.bool_)
@@ -72,7 +72,7 @@ class Spread:
         return int((self._unseen & self._there).sum())
 
 
-def _features(pictures: Pictures, ids: Array) -> Array:
+def _features(images: CampaignImages, ids: Array) -> Array:
     """In chunks: the pixels of a large folder do not fit into memory at once; each chunk has its own scale."""
-    parts = [simple_features(pictures.pool(ids[s : s + _CHUNK])) for s in range(0, len(ids), _CHUNK)]
+    parts = [simple_features(images.pixels(ids[s : s + _CHUNK])) for s in range(0, len(ids), _CHUNK)]
     return np.concatenate(parts).astype(np.float32) if parts else np.empty((0, 1), np.float32)

@@ -5,10 +5,11 @@ from functools import partial
 from pathlib import Path
 
 from versionspace.campaign.campaign import Campaign
-from versionspace.campaign.images import cut, of_a_person
+from versionspace.campaign.datasets import open_for_labelling
+from versionspace.campaign.images import draw_roles
 from versionspace.campaign.learner import default_net, learner_kind
-from versionspace.campaign.setup import absolute
-from versionspace.config import Config, validate_config
+from versionspace.campaign.setup import absolute_path
+from versionspace.config import Config, answered_by_person, validate_config
 from versionspace.data import Dataset
 from versionspace.errors import InputError
 from versionspace.label.import_labels import (
@@ -36,8 +37,8 @@ def campaign_folder(photos: Path, given: Path | None) -> Path:
     >>> campaign_folder(Path("/photos/cats"), None).as_posix()
     '/photos/cats.versionspace'
     """
-    root = absolute(photos)
-    chosen = absolute(given) if given else root.with_name(f"{root.name}.versionspace")
+    root = absolute_path(photos)
+    chosen = absolute_path(given) if given else root.with_name(f"{root.name}.versionspace")
     if chosen.resolve() == root.resolve() or chosen.resolve().is_relative_to(root.resolve()):
         raise InputError(
             "--campaign", expected="a folder outside the images", got=str(chosen),
@@ -65,7 +66,7 @@ def person_config(
     audit = min(AUDIT, budget // 6, len(dataset.train) // 5)
     side = learner_kind(net).image_side
     values = {
-        "data": {"name": str(absolute(photos)), "classes": list(classes), "balanced": False}
+        "data": {"name": str(absolute_path(photos)), "classes": list(classes), "balanced": False}
         | ({} if side is None else {"size": side}),
         "ensemble": {"net": net, "members": MEMBERS},
         "training": {"epochs": 60} if net == "small" else {},
@@ -137,7 +138,7 @@ def label_folder(
             commit_import(opened, found or _read_labels(opened, start))
         elif start is not None and not already_imported(opened, start):
             _reject_change(
-                "--labels", labels if usable_labels(_read_labels(opened, start), opened.pictures.cut) else None, folder
+                "--labels", labels if usable_labels(_read_labels(opened, start), opened.images.roles) else None, folder
             )
         if budget is not None and (total := budget + imported_count(opened)) > opened.budget:
             opened.reopen(total)
@@ -175,7 +176,7 @@ def existing_config(folder: Path) -> Config | None:
     if not is_campaign(folder):
         return None
     config = read_stored_config(CampaignFolder(folder).config)
-    if config.oracle.kind != "person":
+    if not answered_by_person(config):
         raise InputError(
             str(folder), expected="a campaign that a person labels", got="one with known labels",
             fix="Choose another folder with --campaign, or use `versionspace resume`.",
@@ -210,7 +211,7 @@ def new_config(
     """Return the config of a new campaign and the labels to import."""
     chosen = find(method or METHOD).name
     _reject_surrogates(classes)
-    dataset = of_a_person(str(absolute(photos)), tuple(classes), progress=None)
+    dataset = open_for_labelling(str(absolute_path(photos)), tuple(classes), progress=None)
     links = _links_out(photos, dataset.train.files or ())
     if links:
         raise InputError(
@@ -219,7 +220,7 @@ def new_config(
         )  # fmt: skip
     found = read_labels(dataset, tuple(classes), labels, photos)
     suit = partial(person_config, photos, classes, dataset, budget=budget, net=net or default_net(), method=chosen)
-    before = len(usable_labels(found, cut(suit(), dataset)))
+    before = len(usable_labels(found, draw_roles(suit(), dataset)))
     return suit(before=before), found
 
 

@@ -48,7 +48,7 @@ def serve(
         number = int(bound.getsockname()[1])
         save_identity(campaign.folder.path, replace(known, port=number))
         access = _access(known.token, number, host)
-        showing = ImageEncoder(Path(campaign.config.data.name), campaign.dataset, campaign.pictures.files)
+        showing = ImageEncoder(Path(campaign.config.data.name), campaign.dataset, campaign.images.files)
         supervisor = Supervisor(desk).start()
         stack.callback(supervisor.close)
         app = guarded(build(desk, supervisor, showing), access)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from versionspace.campaign.campaign import Campaign
-from versionspace.campaign.round import proposed
+from versionspace.campaign.round import proposal_event
 from versionspace.errors import InputError
 from versionspace.label import queue
 from versionspace.label.auth import identity
@@ -34,8 +34,8 @@ class Desk:
         with Ledger.view(campaign.folder.ledger) as ledger:
             self.history.take(ledger.events())
         self.history.leave_out(self.state.missing)
-        self.pool = as_ids(campaign.pictures.whole.pool)
-        self.spread = Spread(campaign.pictures, campaign.config.seed)
+        self.pool = as_ids(campaign.images.all_roles.pool)
+        self.spread = Spread(campaign.images, campaign.config.seed)
         for image in self.state.places:
             self.spread.seen(image)
         self.guesses = restored(campaign.folder, self.pool)
@@ -205,7 +205,7 @@ class Desk:
             room = self.total - self.spent() - len(self.asked.audit())
             kept = fitting(events, self.state, room=room, over=self._over() and not self._newer(upto))
             self._commit(kept)
-            self.campaign.rounds.forget_weights(self.state)
+            self.campaign.runner.delete_intermediate_weights(self.state)
             self.round_seconds = seconds
             if guesses is not None:
                 self.guesses = Guesses.of(round_, ids=self.pool, **guesses)
@@ -251,7 +251,7 @@ class Desk:
     def _ask(self, purpose: str, ids: Any, utilities: Any) -> None:
         round_ = self.state.round
         part = sum(ask.round == round_ for ask in self.state.asks)
-        self._commit([proposed(round_, part, purpose, ids, utilities)])
+        self._commit([proposal_event(round_, part, purpose, ids, utilities)])
 
     def _commit(self, events: Sequence[Event]) -> None:
         self.campaign.commit(events)
@@ -261,7 +261,7 @@ class Desk:
         self.asked.refresh()
 
     def _first_asks(self) -> None:
-        audit = self.campaign.pictures.cut.audit
+        audit = self.campaign.images.roles.audit
         if len(audit) and not any(ask.purpose == "audit" for ask in self.state.asks):
             self._ask("audit", audit, np.zeros(len(audit)))
         self.asked.refresh()

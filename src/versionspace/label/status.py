@@ -52,7 +52,7 @@ def status(desk: Desk, supervisor: Supervisor | None, showing: ImageEncoder, ses
         rounds = sorted(state.metrics)
         spent, total = desk.spent(), desk.total
         pace = desk.pace()
-        light = advice([state.metrics[r] for r in rounds], total=total, spent=spent, rule=desk.campaign.rounds.rule)
+        light = advice([state.metrics[r] for r in rounds], total=total, spent=spent, rule=desk.campaign.runner.rule)
         audit = [ask for ask in state.asks if ask.purpose == "audit"]
         asked = sum(i not in state.missing for ask in audit for i in ask.ids)
         return {
@@ -92,7 +92,7 @@ def _answer(given: Given) -> dict[str, Any]:
 
 def _troubles(desk: Desk, showing: ImageEncoder) -> list[str]:
     """Files that are gone, that were left out when the folder was read, and that could not be shown since."""
-    report, names, gone = desk.campaign.dataset.report, desk.campaign.pictures.files, desk.state.missing
+    report, names, gone = desk.campaign.dataset.report, desk.campaign.images.files, desk.state.missing
     skipped = {entry.file: f"{entry.file}: {entry.why}" for entry in report.skipped} if report else {}
     missing = {names.get(i) or str(i): GONE for i in gone}
     found = [f"{name}: {why}" for name, why in sorted(missing.items()) if name not in skipped]

@@ -24,10 +24,11 @@ from typing import Any
 
 import numpy as np
 
-from versionspace.campaign.images import opened, restored
+from versionspace.campaign.datasets import open_dataset
+from versionspace.campaign.images import restore_images
 from versionspace.campaign.learner import learner_kind, make_learner, training_of
-from versionspace.campaign.local_executor import die_with_parent, ignore_interrupts
-from versionspace.campaign.round import Rounds, Step
+from versionspace.campaign.round import RoundRunner, Step
+from versionspace.campaign.worker import die_with_parent, ignore_interrupts
 from versionspace.ensemble.predict import Opinions
 from versionspace.errors import VersionspaceError
 from versionspace.machine import cores
@@ -43,15 +44,17 @@ class Trainer:
     def __init__(self, folder: Path, tell: Any) -> None:
         self.folder, self.tell = CampaignFolder(folder), tell
         self.config = read_stored_config(self.folder.config)
-        pictures = restored(opened(self.config), read_arrays(self.folder.split), partly=True)
+        images = restore_images(open_dataset(self.config, folder), read_arrays(self.folder.split), allow_missing=True)
         threads = self.config.machine.threads or max(1, cores() - 1)
         if learner_kind(self.config.ensemble.net).extractor is not None:
             # Features are computed once and cached: while the person gives the first labels.
             tell({"kind": "step", "round": 0, "stage": "features", "share": 0.0})
             training = training_of(self.config, has_validation=False)
-            make_learner(self.config, 2, lambda: pictures.of("pool"), training=training, threads=threads)
+            make_learner(self.config, 2, lambda: images.of("pool"), training=training, threads=threads)
         self.said: Opinions | None = None
-        self.rounds = Rounds(self.config, pictures, self.folder, threads=threads, report=self._step, seen=self._seen)
+        self.runner = RoundRunner(
+            self.config, images, self.folder, threads=threads, report=self._step, on_opinions=self._seen
+        )
 
     def _seen(self, said: Mapping[str, Opinions]) -> None:
         """The page wants the members' vote on the pool: guesses, grids, second looks."""
@@ -61,12 +64,10 @@ class Trainer:
         """Trains on the labels of now; the news of it."""
         with Ledger.view(self.folder.ledger) as ledger:
             state = replay(ledger.events(), ledger=ledger.path)
-        state.missing = self.rounds.pictures.gone
+        state.missing = self.runner.images.missing
         for ask in state.asks:
             ask.closed = ask.purpose != "audit"  # whoever commits the round closes the asks before it
-        query = self.config.query.model_copy(update={"size": size})
-        self.rounds.config = self.config.model_copy(update={"query": query})
-        events = self.rounds.compute(state, max(state.metrics, default=0) + 1)
+        events = self.runner.run(state, max(state.metrics, default=0) + 1, size=size)
         guesses = self._guesses(state.classes)
         return {"kind": "round", "events": [encode(e) for e in events], "guesses": guesses, "upto": state.last_event}
 
@@ -74,7 +75,7 @@ class Trainer:
         said = self.said
         if said is None:
             return None
-        whole = self.rounds.pictures.over_whole_pool
+        whole = self.runner.images.expand_to_pool
         majority = whole(said.majority.astype(np.int32))
         agreement = whole((said.votes == said.majority).mean(axis=0).astype(np.float32))
         return {"classes": classes, "majority": _packed(majority), "agreement": _packed(agreement)}
@@ -132,7 +133,7 @@ def main() -> None:
     threading.Thread(target=listen, daemon=True).start()
     try:
         trainer = Trainer(Path(sys.argv[1]), tell)
-        tell({"kind": "ready", "gone": sorted(map(str, trainer.rounds.pictures.gone))})
+        tell({"kind": "ready", "gone": sorted(map(str, trainer.runner.images.missing))})
         while True:
             tell(trainer.round(int(json.loads(orders.get())["size"])))
     except VersionspaceError as error:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from versionspace.config import answered_by_person
 from versionspace.errors import InputError
 from versionspace.query.methods import names
 from versionspace.report.compare import Comparison, compare
@@ -117,7 +118,7 @@ def _group_facts(group: RunGroup) -> tuple[tuple[str, str], ...]:
     }
     if config.oracle.noise or config.oracle.abstain:
         facts["Oracle"] = f"{100 * config.oracle.noise:g}% wrong, {100 * config.oracle.abstain:g}% unanswered"
-    if config.oracle.kind == "person":
+    if answered_by_person(config):
         facts["Oracle"] = "a person"
     return tuple(facts.items())
 

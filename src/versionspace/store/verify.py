@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from versionspace.config import Config
+from versionspace.config import Config, Policy
 from versionspace.errors import VersionspaceError
 from versionspace.files import sha256
 from versionspace.space import pairwise_disagreement
@@ -76,8 +76,8 @@ def _contradictions(folder: CampaignFolder, config: Config, events: Sequence[Eve
     problems = []
     if state.begun.get("method") != config.query.method or state.begun.get("seed") != config.seed:
         problems.append("campaign.toml has another method or seed than the ledger")
-    person = config.oracle.kind == "person"  # a person may answer late, and correct earlier answers
-    if not person:
+    reproducible = Policy.of(config).reproducible  # otherwise a person may answer late, and correct earlier answers
+    if reproducible:
         problems += _over_budget(events, config.budget.total)
     required = required_files(folder, config, state)
     wrong = {path: problem for path, expected in required.items() if (problem := _file_problem(path, expected))}
@@ -85,7 +85,7 @@ def _contradictions(folder: CampaignFolder, config: Config, events: Sequence[Eve
     for round_ in state.metrics:
         if folder.votes(round_) not in wrong:
             problems += _wrong_diameter(folder, state, round_)
-    return problems + _wrong_order(state, may_shrink=person or _withdrawn_label(events))
+    return problems + _wrong_order(state, may_shrink=not reproducible or _withdrawn_label(events))
 
 
 def _over_budget(events: Sequence[Event], total: int) -> list[str]:
