@@ -188,7 +188,7 @@ def test_a_budget_rule_does_not_count_the_labels_of_the_audit(tmp_path):
 
 def test_reopening_with_a_budget_disables_the_rule_that_ended_the_campaign(tmp_path):
     before = run_campaign(tmp_path, "stop.when=budget(15)")
-    assert (before.ended, before.spent) == ("15 labels are given", 15)
+    assert (before.ended, before.spent) == ("15 labels were given", 15)
     with Campaign.open(tmp_path) as campaign:
         campaign.reopen()
         assert campaign.propose() is None

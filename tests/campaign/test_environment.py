@@ -30,7 +30,7 @@ def test_changed_labels_are_rejected(where, tmp_path):
     photos = class_folders(tmp_path / "photos")
     folder = run_one_round(tmp_path / "c", of_folder(photos, "data.test=12"))
     before, record = (folder / "ledger.sqlite").read_bytes(), read_campaign(folder)
-    names, ids = record.files(), set(record.split()[where].tolist())
+    names, ids = record.file_names(), set(record.split()[where].tolist())
     file = next(name for i, name in names.items() if i in ids and name.startswith("class1/"))
     elsewhere = photos / file.replace("class1", "class2")
     (photos / file).rename(elsewhere)

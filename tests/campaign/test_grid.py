@@ -273,16 +273,6 @@ def test_the_device_may_change_on_resume(tmp_path):
     assert read_campaign(tmp_path / "gvd" / "0").ended == "budget"
 
 
-def test_a_campaign_with_an_empty_ledger_has_not_begun(tmp_path):
-    prepare_grid(config("budget.total=10"), tmp_path, ["gvd", "random"], [0])
-    (tmp_path / "gvd" / "0" / "ledger.sqlite").touch()
-    assert not any(verify(tmp_path).values())
-    assert read_campaign(tmp_path / "gvd" / "0").rounds == ()
-    made = resume(tmp_path, progress=False)
-    assert made.failed == {}
-    assert [r.ended for r in made.campaigns()] == ["budget", "budget"]
-
-
 def test_a_campaign_without_its_ledger_is_damaged_and_does_not_begin_anew(tmp_path):
     run(config("budget.total=10"), methods=["gvd", "random"], seeds=[0], out=tmp_path, progress=False)
     lost = tmp_path / "gvd" / "0"

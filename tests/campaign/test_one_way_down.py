@@ -112,7 +112,7 @@ def test_a_campaign_replays_its_ledger_once(count, tmp_path):
 
 
 def test_whoever_trains_the_first_ensemble_does_not_read_it_back(count, tmp_path):
-    loads = count(round_module, "loaded")
+    loads = count(round_module, "load_learner")
     vs.run(SMALL, methods=["gvd"], seeds=[0], out=tmp_path, progress=False)
     assert loads == []
     vs.run(SMALL, methods=["gvd", "random"], seeds=[0], out=tmp_path, progress=False)
