@@ -4,21 +4,19 @@ A worker is ``python -m versionspace.campaign.worker``: jobs come in on its stan
 output, a line of JSON each. When its input ends, for whatever reason, it ends too.
 """
 
-import ctypes
 import json
-import os
 import queue
 import signal
 import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from versionspace.campaign.grid import Job, Listener, News, Run
+from versionspace.subprocesses import close_input, forward_lines, send_line, start_child, wait_or_kill
 
 
 def execute(jobs: Sequence[Job], root: Path, side_by_side: int, tell: Listener) -> Run:
@@ -107,33 +105,18 @@ class _Crew:
                         self._hear(*found)
         finally:
             for worker in self.workers:
-                if worker.stdin is not None:
-                    with suppress(OSError):  # what one that died has not read is still to be written
-                        worker.stdin.close()
+                close_input(worker)
             for worker in self.workers:
-                try:
-                    worker.wait(timeout=10)
-                except subprocess.TimeoutExpired:
-                    worker.kill()
-                    worker.wait()
+                wait_or_kill(worker, timeout=10)
                 if worker.stdout is not None:
                     worker.stdout.close()
         return self.stopping
 
     def _start(self, index: int) -> "subprocess.Popen[str]":
-        quiet = {"OMP_WAIT_POLICY": "PASSIVE", "GOMP_SPINCOUNT": "0"}  # threads that wait leave the core to others
-        worker = subprocess.Popen(
-            [sys.executable, "-m", "versionspace.campaign.worker"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            text=True, bufsize=1, env={**quiet, **os.environ}, **_own_group(),
-        )  # fmt: skip
-        assert worker.stdout is not None
-        threading.Thread(target=self._listen, args=(index, worker.stdout), daemon=True).start()
+        worker = start_child("versionspace.campaign.worker")
+        lines, hear = worker.stdout, lambda line: self.heard.put((index, line))
+        threading.Thread(target=forward_lines, args=(lines, hear), daemon=True).start()
         return worker
-
-    def _listen(self, index: int, lines: Any) -> None:
-        for line in lines:
-            self.heard.put((index, line))
-        self.heard.put((index, ""))
 
     def _feed(self, index: int) -> None:
         self.busy.pop(index, None)
@@ -141,7 +124,7 @@ class _Crew:
         if self.stopping or not self.left:
             return
         self.busy[index] = self.left.pop(0)
-        _send(worker, encode(self.busy[index]))
+        send_line(worker, encode(self.busy[index]))  # a worker that has died is noticed when its output ends
 
     def _hear(self, index: int, line: str) -> None:
         if not line:  # the worker is gone
@@ -164,33 +147,6 @@ class _Crew:
             if self.stopping:
                 worker.kill()
             else:
-                _send(worker, "stop\n")
+                send_line(worker, "stop\n")
         self.stopping = True
         self.left.clear()
-
-
-def _send(worker: "subprocess.Popen[str]", line: str) -> None:
-    """One that has died reads nothing; that it has is heard from the end of its news."""
-    assert worker.stdin is not None
-    with suppress(OSError):
-        worker.stdin.write(line)
-        worker.stdin.flush()
-
-
-def _own_group() -> dict[str, Any]:
-    """Ctrl-C in a terminal reaches the whole group: the parent alone is to hear it."""
-    if os.name == "posix":
-        return {"process_group": 0}
-    return {"creationflags": getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)}
-
-
-def ignore_interrupts() -> None:
-    """In a worker: the parent decides."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-
-def die_with_parent() -> None:
-    """In a worker, where the system can: killed at the moment when its parent is, even in the midst of a long call."""
-    if sys.platform.startswith("linux"):
-        death_signal = 1  # PR_SET_PDEATHSIG
-        ctypes.CDLL(None).prctl(death_signal, signal.SIGKILL)

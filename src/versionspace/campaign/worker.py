@@ -3,16 +3,14 @@
 A worker process: see `versionspace.campaign.local_executor`.
 """
 
-import contextlib
-import os
 import queue
-import sys
 import threading
 
 from versionspace.campaign.grid import Job, Listener, News
-from versionspace.campaign.local_executor import decode_job, die_with_parent, encode, ignore_interrupts
+from versionspace.campaign.local_executor import decode_job, encode
 from versionspace.campaign.round import Step
 from versionspace.errors import VersionspaceError
+from versionspace.subprocesses import connect_to_parent
 
 
 class Stopped(BaseException):
@@ -52,28 +50,13 @@ def work(job: Job, tell: Listener, stop: threading.Event | None = None) -> None:
 
 def main() -> None:
     """Takes jobs until its input ends; then ends at once, in the midst of a fit if need be."""
-    ignore_interrupts()
-    die_with_parent()
-    out = sys.stdout
-    sys.stdout = sys.stderr  # what libraries print must not get among the news
     jobs: queue.Queue[str] = queue.Queue()
     stop = threading.Event()
-    lock = threading.Lock()
+    send = connect_to_parent(lambda line: stop.set() if line.strip() == "stop" else jobs.put(line))
 
     def tell(news: News) -> None:
-        with lock, contextlib.suppress(BrokenPipeError):
-            out.write(encode(news))
-            out.flush()
+        send(encode(news))
 
-    def listen() -> None:
-        for line in sys.stdin:
-            if line.strip() == "stop":
-                stop.set()
-            else:
-                jobs.put(line)
-        os._exit(0)  # the parent is gone, or wants no more
-
-    threading.Thread(target=listen, daemon=True).start()
     while True:
         job = decode_job(jobs.get())
         try:

@@ -1,11 +1,8 @@
 """The trainer's keeper: starts it, gives it orders, takes in its rounds, and starts it again when it dies."""
 
-import contextlib
 import json
-import os
 import queue
 import subprocess
-import sys
 import threading
 import time
 from dataclasses import dataclass, replace
@@ -14,6 +11,7 @@ from typing import IO, Any
 
 from versionspace.errors import VersionspaceError
 from versionspace.label.service import Desk
+from versionspace.subprocesses import close_input, forward_lines, send_line, start_child, wait_or_kill
 
 LOG = ".trainer.log"
 _LONGEST = 60.0
@@ -90,12 +88,18 @@ class Supervisor:
         process = self.process
         assert process.stdin is not None
         assert process.stdout is not None
-        listener = threading.Thread(target=_listen, args=(process.stdout, news, self.desk.changed), daemon=True)
+
+        def hear(line: str) -> None:
+            news.put(line)
+            self.desk.changed.set()
+
+        listener = threading.Thread(target=forward_lines, args=(process.stdout, hear), daemon=True)
         try:
             listener.start()
             why = self._serve(process, news)
         finally:
-            _end(process)
+            close_input(process)
+            wait_or_kill(process, timeout=5)
             if listener.ident is not None:
                 listener.join(timeout=5)
             process.stdout.close()
@@ -128,7 +132,7 @@ class Supervisor:
                         self._now = Training("idle")
             if ready and not busy and (size := self.desk.order()) is not None:
                 busy, began = True, time.monotonic()
-                if not _told(process, {"size": size}):
+                if not send_line(process, json.dumps({"size": size}) + "\n"):
                     return why
         return why
 
@@ -139,46 +143,7 @@ class Supervisor:
 
 
 def _started(folder: Path, errors: IO[str]) -> "subprocess.Popen[str]":
-    quiet = {"OMP_WAIT_POLICY": "PASSIVE", "GOMP_SPINCOUNT": "0"}  # threads that wait leave the core to the page
-    own: dict[str, Any] = {"process_group": 0} if os.name == "posix" else {}
-    return subprocess.Popen(
-        [sys.executable, "-m", "versionspace.label.trainer", str(folder)], stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE, stderr=errors, text=True, bufsize=1, env={**quiet, **os.environ}, **own,
-    )  # fmt: skip
-
-
-def _listen(lines: IO[str], news: "queue.Queue[str]", wake: threading.Event) -> None:
-    try:
-        with contextlib.suppress(OSError, ValueError):  # it was closed meanwhile, or said what is no text
-            for line in lines:
-                news.put(line)
-                wake.set()
-    finally:
-        news.put("")
-        wake.set()
-
-
-def _told(process: "subprocess.Popen[str]", order: dict[str, Any]) -> bool:
-    try:
-        assert process.stdin is not None
-        process.stdin.write(json.dumps(order) + "\n")
-        process.stdin.flush()
-    except OSError:
-        return False
-    return True
-
-
-def _end(process: "subprocess.Popen[str]") -> None:
-    try:
-        if process.stdin is not None:
-            process.stdin.close()
-    except OSError:
-        pass
-    try:
-        process.wait(timeout=5)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
+    return start_child("versionspace.label.trainer", str(folder), stderr=errors)
 
 
 def _reason(error: Exception) -> str:

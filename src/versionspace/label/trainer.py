@@ -12,12 +12,10 @@ and never writes it. When its input ends, for whatever reason, it ends too, in t
 """
 
 import base64
-import contextlib
 import json
 import os
 import queue
 import sys
-import threading
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -26,7 +24,6 @@ import numpy as np
 
 from versionspace.campaign.images import opened, restored
 from versionspace.campaign.learner import HEADS, learner, training_of
-from versionspace.campaign.local_executor import die_with_parent, ignore_interrupts
 from versionspace.campaign.round import Rounds, Step
 from versionspace.ensemble.predict import Opinions
 from versionspace.errors import VersionspaceError
@@ -34,6 +31,7 @@ from versionspace.machine import cores
 from versionspace.store.layout import Folder, read_arrays, read_config
 from versionspace.store.ledger import Event, Ledger
 from versionspace.store.state import replay
+from versionspace.subprocesses import connect_to_parent
 from versionspace.types import Array
 
 NICE = 10
@@ -112,26 +110,14 @@ def _packed(array: Array) -> str:
 
 def main() -> None:
     """Takes orders until its input ends."""
-    ignore_interrupts()
-    die_with_parent()
-    out = sys.stdout
-    sys.stdout = sys.stderr  # what libraries print must not get among the news
+    orders: queue.Queue[str] = queue.Queue()
+    send = connect_to_parent(orders.put)
     if hasattr(os, "nice"):
         os.nice(NICE)
-    orders: queue.Queue[str] = queue.Queue()
-    lock = threading.Lock()
 
     def tell(news: Mapping[str, Any]) -> None:
-        with lock, contextlib.suppress(BrokenPipeError):
-            out.write(json.dumps(news) + "\n")
-            out.flush()
+        send(json.dumps(news) + "\n")
 
-    def listen() -> None:
-        for line in sys.stdin:
-            orders.put(line)
-        os._exit(0)  # the server is gone, or wants no more
-
-    threading.Thread(target=listen, daemon=True).start()
     try:
         trainer = Trainer(Path(sys.argv[1]), tell)
         tell({"kind": "ready", "gone": sorted(map(str, trainer.rounds.pictures.gone))})
