@@ -138,5 +138,5 @@ def test_the_pool_is_read_a_chunk_at_a_time(tmp_path):
 
 def test_simple_features_are_the_same_in_chunks(digits, monkeypatch):
     whole = simple_features(digits.train.images[:300])
-    monkeypatch.setattr("versionspace.campaign.cold_start._AT_ONCE", 7)
+    monkeypatch.setattr("versionspace.campaign.cold_start._BLOCK", 7)
     np.testing.assert_array_equal(simple_features(digits.train.view(np.arange(300))), whole)

@@ -10,8 +10,6 @@ from versionspace.campaign.images import Pictures
 from versionspace.store.record import as_ids
 from versionspace.types import Array, ImageId
 
-_CHUNK = 16_384
-
 
 class Spread:
     """Distances from every askable image to the nearest that was asked. Cost N·F for each image asked."""
@@ -20,7 +18,8 @@ class Spread:
         found = pictures.cut.askable()
         self.ids: tuple[ImageId, ...] = as_ids(found)
         self._rows = {image: row for row, image in enumerate(self.ids)}
-        self._features = _features(pictures, found)
+        pixels = pictures.pool(found)
+        self._features = simple_features(pixels).astype(np.float32) if len(found) else np.empty((0, 1), np.float32)
         self._squares = np.einsum("nf,nf->n", self._features, self._features)
         self._distance = np.full(len(found), np.inf, np.float32)
         self._unseen, self._there = np.ones(len(found), np.bool_), np.ones(len(found), np.bool_)
@@ -70,9 +69,3 @@ class Spread:
     def left(self) -> int:
         """Images that are there and that nobody has seen."""
         return int((self._unseen & self._there).sum())
-
-
-def _features(pictures: Pictures, ids: Array) -> Array:
-    """In chunks: the pixels of a large folder do not fit into memory at once; each chunk has its own scale."""
-    parts = [simple_features(pictures.pool(ids[s : s + _CHUNK])) for s in range(0, len(ids), _CHUNK)]
-    return np.concatenate(parts).astype(np.float32) if parts else np.empty((0, 1), np.float32)
