@@ -71,23 +71,23 @@ def shared(tmp_path_factory):
 
 
 @pytest.fixture
-def desk(folder):
-    """A desk without a trainer, with a budget of 60 for 120 images."""
+def service(folder):
+    """A service without a trainer, with a budget of 60 for 120 images."""
     from versionspace.campaign.campaign import Campaign
-    from versionspace.label.service import Desk
+    from versionspace.label.service import LabelService
 
     with Campaign.open(folder.campaign(60)) as campaign:
-        made = Desk(campaign, clock=lambda: made.now if hasattr(made, "now") else 0.0)
+        made = LabelService(campaign, clock=lambda: made.now if hasattr(made, "now") else 0.0)
         made.truth, made.photos = folder.truth, folder.photos
         yield made
 
 
 class Home:
-    """The app of a desk on a real socket, in a thread of this process."""
+    """The app of a service on a real socket, in a thread of this process."""
 
     token = "a-token-that-nobody-guesses"
 
-    def __init__(self, desk) -> None:
+    def __init__(self, service) -> None:
         import uvicorn
 
         from versionspace.label.api import build, guarded
@@ -98,9 +98,9 @@ class Home:
         self.port = self.socket.getsockname()[1]
         self.base = f"http://127.0.0.1:{self.port}"
         self.address = f"{self.base}/?token={self.token}"
-        self.truth = getattr(desk, "truth", {})
-        self.showing = Showing(desk.photos, desk.campaign.dataset)
-        self.app, self.door = build(desk, None, self.showing), Door(self.token, self.port)
+        self.truth = getattr(service, "truth", {})
+        self.showing = Showing(service.photos, service.campaign.dataset)
+        self.app, self.door = build(service, None, self.showing), Door(self.token, self.port)
         config = uvicorn.Config(guarded(self.app, self.door), log_level="critical", lifespan="off")
         self.server = uvicorn.Server(config)
         self.thread = threading.Thread(target=self.server.run, args=([self.socket],))
@@ -116,8 +116,8 @@ class Home:
 
 
 @pytest.fixture
-def home(desk):
-    with Home(desk) as found:
+def home(service):
+    with Home(service) as found:
         yield found
 
 

@@ -9,7 +9,7 @@ UNHURRIED = list(HealthCheck)
 
 
 @pytest.mark.parametrize("mode", list(schemathesis.GenerationMode), ids=lambda mode: mode.value)
-def test_no_request_breaks_the_api(home, desk, mode):
+def test_no_request_breaks_the_api(home, service, mode):
     schema = schemathesis.openapi.from_dict(home.app.openapi())
     headers = {"X-Versionspace": "1", "Cookie": f"{home.door.cookie}={home.door.key}"}
     tried = []
@@ -28,4 +28,4 @@ def test_no_request_breaks_the_api(home, desk, mode):
         check()
         tried.append(operation.label)
     assert len(tried) == (7 if mode.is_negative else 8)
-    assert desk.state.problems == []
+    assert service.state.problems == []

@@ -20,7 +20,7 @@ from versionspace.errors import InputError
 from versionspace.label.guesses import fitting, keep
 from versionspace.label.image_encoding import Showing
 from versionspace.label.messages import Answer, Guesses
-from versionspace.label.service import Desk
+from versionspace.label.service import LabelService
 from versionspace.label.status import status
 from versionspace.store.layout import KEY, read_arrays, write_arrays
 from versionspace.store.ledger import Event
@@ -199,9 +199,9 @@ def test_all_images_with_labels_may_be_gone(folder, files):
             campaign.accept(dict.fromkeys(campaign.state.unanswered(ask)))
         with pytest.raises(InputError, match="one label at least to train on, got none, since"):
             campaign.propose()
-        desk = Desk(campaign)
-        assert desk.order() is None
-        assert desk.next("tab", "", (), 1).tasks, "labelling goes on"
+        service = LabelService(campaign)
+        assert service.order() is None
+        assert service.next("tab", "", (), 1).tasks, "labelling goes on"
 
 
 def test_a_label_is_never_given_to_the_file_that_has_the_name_now(folder, files):
@@ -231,77 +231,77 @@ def test_a_folder_from_before_names_were_kept_opens_all_the_same(folder, files, 
 
 def test_the_page_says_what_is_missing_and_never_asks_for_it(folder, files):
     with Campaign.open(folder.campaign(60)) as campaign:
-        desk = Desk(campaign)
-        mine = desk.next("tab", "", (), 4).tasks
+        service = LabelService(campaign)
+        mine = service.next("tab", "", (), 4).tasks
         for n, task in enumerate(mine[:3]):
-            desk.answer("tab", "", [Answer(f"answer-{n}", "class", task.image, folder.truth[task.image])])
-        desk.answer("tab", "", [Answer("answer-u", "undo", mine[2].image, of="answer-2")])
-        rows = np.arange(len(desk.pool))
-        keep(campaign.folder, Guesses.of(1, folder.classes, rows % 3, 0.4 + rows / 1000, desk.pool))
-        about = {i: desk.pool.index(i) for i in desk.pool}
+            service.answer("tab", "", [Answer(f"answer-{n}", "class", task.image, folder.truth[task.image])])
+        service.answer("tab", "", [Answer("answer-u", "undo", mine[2].image, of="answer-2")])
+        rows = np.arange(len(service.pool))
+        keep(campaign.folder, Guesses.of(1, folder.classes, rows % 3, 0.4 + rows / 1000, service.pool))
+        about = {i: service.pool.index(i) for i in service.pool}
     gone = [mine[0].image, mine[2].image, mine[3].image]
     files.take(*gone)
     with vs.label_folder(folder.photos) as campaign:
-        desk, showing = Desk(campaign), Showing(folder.photos, campaign.dataset, campaign.pictures.files)
-        told = status(desk, None, showing, "tab", "")
+        service, showing = LabelService(campaign), Showing(folder.photos, campaign.dataset, campaign.pictures.files)
+        told = status(service, None, showing, "tab", "")
         assert [t.partition(":")[0] for t in told["troubles"]] == sorted(files.names[i] for i in gone)
         assert sum(c["labels"] for c in told["classes"]) == 1
         assert told["done"] == 2
-        other = next(i for i in desk.pool if i not in gone)
-        assert desk.guesses.about(other).name == folder.classes[about[other] % 3]
+        other = next(i for i in service.pool if i not in gone)
+        assert service.guesses.about(other).name == folder.classes[about[other] % 3]
         served, image = set(), "none"
-        while tasks := desk.next("tab", "", (), 5).tasks:
+        while tasks := service.next("tab", "", (), 5).tasks:
             for n, task in enumerate(tasks):
                 image = task.image
                 served.add(image)
-                desk.answer("tab", "", [Answer(f"more-{len(served)}-{n}", "class", image, folder.truth[image])])
+                service.answer("tab", "", [Answer(f"more-{len(served)}-{n}", "class", image, folder.truth[image])])
         assert not served & set(gone)
-        assert desk.spent() == 60
+        assert service.spent() == 60
         assert campaign.state.problems == []
 
 
 def test_the_page_takes_over_what_the_trainer_found(folder, files):
     with Campaign.open(folder.campaign(60)) as campaign:
-        desk = Desk(campaign)
-        tasks = desk.next("tab", "", (), 3).tasks
+        service = LabelService(campaign)
+        tasks = service.next("tab", "", (), 3).tasks
         first, second, third = (task.image for task in tasks)
         for n, image in enumerate((first, second)):
-            desk.answer("tab", "", [Answer(f"answer-{n}", "class", image, folder.truth[image])])
-        unseen = [i for i in desk.spread.ids if i not in campaign.state.places]
-        desk.without([first, third, *unseen])
-        assert desk.classes() == {c: int(c == folder.truth[second]) for c in folder.classes}
-        desk.answer("tab", "", [Answer("corrected", "skip", first)])
-        assert sum(desk.classes().values()) == 1
-        served = {t.image for t in desk.next("tab", "", (), 12).tasks}
+            service.answer("tab", "", [Answer(f"answer-{n}", "class", image, folder.truth[image])])
+        unseen = [i for i in service.spread.ids if i not in campaign.state.places]
+        service.without([first, third, *unseen])
+        assert service.classes() == {c: int(c == folder.truth[second]) for c in folder.classes}
+        service.answer("tab", "", [Answer("corrected", "skip", first)])
+        assert sum(service.classes().values()) == 1
+        served = {t.image for t in service.next("tab", "", (), 12).tasks}
         assert not served & {third, *unseen}
-        desk.without([])
-        assert third in {t.image for t in desk.next("tab", "", (), 12).tasks}
+        service.without([])
+        assert third in {t.image for t in service.next("tab", "", (), 12).tasks}
 
 
 def test_files_that_are_back_are_asked_for_without_a_restart(folder):
     with Campaign.open(folder.campaign(60)) as campaign:
-        desk = Desk(campaign)
-        first, second = (task.image for task in desk.next("tab", "", (), 2).tasks)
+        service = LabelService(campaign)
+        first, second = (task.image for task in service.next("tab", "", (), 2).tasks)
         other = "0" if folder.truth[second] != "0" else "1"
-        desk.answer(
+        service.answer(
             "tab", "anna", [Answer("answer-0", "class", first, "1"), Answer("answer-1", "class", second, other)]
         )
-        desk.answer("tab", "eve", [Answer("answer-2", "class", second, folder.truth[second])])
-        desk.answer("tab", "anna", [Answer("answer-u", "undo", first, of="answer-0")])
-        unseen = [i for i in desk.spread.ids if i not in campaign.state.places]
-        whole = desk.spread.farthest(5)
-        assert (desk.history.returned, list(desk.history.doubtful)) == ({first: "anna"}, [second])
-        desk.without([first, second, *unseen])
-        assert (desk.history.returned, list(desk.history.doubtful), desk.spread.left) == ({}, [], 0)
-        assert first not in {task.image for task in desk.next("tab", "anna", (), 12).tasks}
-        desk.without(unseen[:1])
-        assert desk.spread.left == len(unseen) - 1, "some are back"
-        desk.without([])
-        assert (desk.history.returned, list(desk.history.doubtful)) == ({first: "anna"}, [second])
-        assert desk.spread.farthest(5) == whole
-        assert desk.next("tab", "anna", (), 1).tasks[0].image == first
-        while tasks := desk.next("tab", "anna", (), 12).tasks:
-            desk.answer("tab", "anna", [Answer(f"a-{t.image[:20]}", "bad", t.image) for t in tasks])
+        service.answer("tab", "eve", [Answer("answer-2", "class", second, folder.truth[second])])
+        service.answer("tab", "anna", [Answer("answer-u", "undo", first, of="answer-0")])
+        unseen = [i for i in service.spread.ids if i not in campaign.state.places]
+        whole = service.spread.farthest(5)
+        assert (service.history.returned, list(service.history.doubtful)) == ({first: "anna"}, [second])
+        service.without([first, second, *unseen])
+        assert (service.history.returned, list(service.history.doubtful), service.spread.left) == ({}, [], 0)
+        assert first not in {task.image for task in service.next("tab", "anna", (), 12).tasks}
+        service.without(unseen[:1])
+        assert service.spread.left == len(unseen) - 1, "some are back"
+        service.without([])
+        assert (service.history.returned, list(service.history.doubtful)) == ({first: "anna"}, [second])
+        assert service.spread.farthest(5) == whole
+        assert service.next("tab", "anna", (), 1).tasks[0].image == first
+        while tasks := service.next("tab", "anna", (), 12).tasks:
+            service.answer("tab", "anna", [Answer(f"a-{t.image[:20]}", "bad", t.image) for t in tasks])
         assert set(unseen) <= set(campaign.state.labels)
         assert campaign.state.problems == []
 

@@ -35,14 +35,14 @@ class Starter:
 
 
 @pytest.fixture
-def kept(desk, monkeypatch):
+def kept(service, monkeypatch):
     """A keeper of such programs."""
     made = []
 
     def start(*lives, pause=0.05):
         starter = Starter(*lives)
         monkeypatch.setattr(supervising, "_started", starter)
-        keeper = Supervisor(desk, first_pause=pause).start()
+        keeper = Supervisor(service, first_pause=pause).start()
         keeper.starter = starter
         made.append(keeper)
         return keeper
@@ -89,8 +89,8 @@ def test_what_is_no_news_ends_a_trainer_and_not_its_keeper(kept, said):
     until(lambda: keeper.now().stage == "idle")
 
 
-def test_a_log_that_cannot_be_written_is_said(kept, desk):
-    log = desk.campaign.folder.path / supervising.LOG
+def test_a_log_that_cannot_be_written_is_said(kept, service):
+    log = service.campaign.folder.path / supervising.LOG
     log.mkdir()
     keeper = kept(f"{READY}; {WAIT}", pause=0.3)
     assert supervising.LOG in trouble(keeper)
@@ -98,16 +98,16 @@ def test_a_log_that_cannot_be_written_is_said(kept, desk):
     until(lambda: keeper.now().stage == "idle")
 
 
-def test_a_full_disk_while_it_is_asked_for_orders_is_said(kept, desk, monkeypatch):
-    order = desk.order
+def test_a_full_disk_while_it_is_asked_for_orders_is_said(kept, service, monkeypatch):
+    order = service.order
 
     def no_room():
-        raise full(desk.campaign.folder.path)
+        raise full(service.campaign.folder.path)
 
-    monkeypatch.setattr(desk, "order", no_room)
+    monkeypatch.setattr(service, "order", no_room)
     keeper = kept(f"{READY}; {WAIT}", pause=0.3)
     assert "room on the disk" in trouble(keeper)
-    monkeypatch.setattr(desk, "order", order)
+    monkeypatch.setattr(service, "order", order)
     until(lambda: keeper.now().stage == "idle")
 
 

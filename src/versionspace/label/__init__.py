@@ -5,7 +5,7 @@ spread      images unlike those seen so far, one by one
 history     every answer in the order it came: undo, corrections, the rail
 leases      who has which image on the screen
 asking      which image comes next
-desk        the campaign behind the page: one lock, one writer
+service        the campaign behind the page: one lock, one writer
 trainer     the process that trains; supervising starts it, hears it and starts it again
 showing     image files as the browser gets them
 guard       who may come in

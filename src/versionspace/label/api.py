@@ -14,7 +14,7 @@ from versionspace.errors import ExplainedError, InputError
 from versionspace.label import messages
 from versionspace.label.auth import App, Door, Guard
 from versionspace.label.image_encoding import LARGEST, NotShown, Showing
-from versionspace.label.service import Desk
+from versionspace.label.service import LabelService
 from versionspace.label.status import labels_csv
 from versionspace.label.status import status as status_of
 from versionspace.label.supervisor import Supervisor
@@ -51,7 +51,7 @@ Who = Annotated[str, Field(max_length=40, pattern=_LINE), AfterValidator(_whole)
 Name = Annotated[str, Field(min_length=1, max_length=60, pattern=_LINE), AfterValidator(_whole)]
 """Of a class that is new."""
 Known = Annotated[str, Field(min_length=1), AfterValidator(_whole)]
-"""Of a class that is there: folders and configs name them as they like. Whether it is there is the desk's to say."""
+"""Of a class that is there: folders and configs name them as they like. Whether it is there is the service's to say."""
 
 
 class Body(BaseModel):
@@ -191,7 +191,7 @@ _REFUSALS: dict[int | str, dict[str, Any]] = {
 _MISSING: dict[int | str, dict[str, Any]] = {404: {"model": Problem}, 410: {"model": Problem}}
 
 
-def build(desk: Desk, supervisor: Supervisor | None, showing: Showing) -> FastAPI:
+def build(service: LabelService, supervisor: Supervisor | None, showing: Showing) -> FastAPI:
     """The app, without its guard."""
     app = FastAPI(title="versionspace label", docs_url=None, redoc_url=None, openapi_url=None, responses=_REFUSALS)
     files = {name: (_PAGE / name).read_bytes() for name in ("index.html", *FILES)}
@@ -231,39 +231,39 @@ def build(desk: Desk, supervisor: Supervisor | None, showing: Showing) -> FastAP
         session: Annotated[str, Query(max_length=64, pattern=r"^[A-Za-z0-9_-]*$")] = "",
         who: Annotated[Who, Query()] = "",
     ) -> dict[str, Any]:
-        return status_of(desk, supervisor, showing, session, who)
+        return status_of(service, supervisor, showing, session, who)
 
     @app.post("/api/next")
     def next_images(want: Want) -> Served:
         if want.leaving:
-            desk.leave(want.session)
-            return Served(tasks=[], generation=desk.generation(), finished="", name="")
-        return _served(desk.next(want.session, want.who, want.have, want.want, want.when))
+            service.leave(want.session)
+            return Served(tasks=[], generation=service.generation(), finished="", name="")
+        return _served(service.next(want.session, want.who, want.have, want.want, want.when))
 
     @app.post("/api/grid")
     def grid(want: WantGrid) -> Served:
-        return _served(desk.grid(want.session, want.who, want.side, want.name, want.have))
+        return _served(service.grid(want.session, want.who, want.side, want.name, want.have))
 
     @app.post("/api/answers")
     def answers(given: Answers) -> Outcome:
-        found = desk.answer(given.session, given.who, [_answer(g) for g in given.answers])
+        found = service.answer(given.session, given.who, [_answer(g) for g in given.answers])
         refused = [RefusedAnswer(uid=r.uid, why=r.why) for r in found.refused]
-        return Outcome(taken=found.taken, refused=refused, generation=desk.generation(), done=desk.spent())
+        return Outcome(taken=found.taken, refused=refused, generation=service.generation(), done=service.spent())
 
     @app.post("/api/class")
     def add_class(new: NewClass) -> Classes:
-        if len(desk.state.classes) >= _CLASSES:
+        if len(service.state.classes) >= _CLASSES:
             raise HTTPException(409, f"{_CLASSES} classes are the most there can be")
-        return Classes(classes=desk.add_class(new.name.strip()))
+        return Classes(classes=service.add_class(new.name.strip()))
 
     @app.post("/api/budget")
     def budget(new: NewBudget) -> Budget:
-        return Budget(budget=desk.extend(new.total))
+        return Budget(budget=service.extend(new.total))
 
     @app.get("/api/labels.csv", response_class=Response, responses={200: {"content": {"text/csv": {}}}})
     def table() -> Response:
-        with desk.lock:
-            text = labels_csv(desk.state, desk.campaign.pictures.files)
+        with service.lock:
+            text = labels_csv(service.state, service.campaign.pictures.files)
         disposition = {"content-disposition": 'attachment; filename="labels.csv"'}
         return Response(text, media_type="text/csv; charset=utf-8", headers=disposition)
 

@@ -17,7 +17,7 @@ from versionspace.errors import InputError
 from versionspace.label.api import build, guarded
 from versionspace.label.auth import Door, identity, keep
 from versionspace.label.image_encoding import Showing
-from versionspace.label.service import Desk
+from versionspace.label.service import LabelService
 from versionspace.label.supervisor import Supervisor
 
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
@@ -42,16 +42,16 @@ def serve(
     with ExitStack() as stack:
         stack.callback(campaign.close)
         stack.enter_context(decoding())
-        desk = Desk(campaign)
+        service = LabelService(campaign)
         known = identity(campaign.folder.path)
         bound = stack.enter_context(_bound(host, known.port if port is None else port))
         number = int(bound.getsockname()[1])
         keep(campaign.folder.path, replace(known, port=number))
         door = _door(known.token, number, host)
         showing = Showing(Path(campaign.config.data.name), campaign.dataset, campaign.pictures.files)
-        supervisor = Supervisor(desk).start()
+        supervisor = Supervisor(service).start()
         stack.callback(supervisor.close)
-        app = guarded(build(desk, supervisor, showing), door)
+        app = guarded(build(service, supervisor, showing), door)
         opened = Opened(f"http://{_shown(host)}:{number}/?token={known.token}", number, campaign.folder.path)
         say(opened)
         if browser:

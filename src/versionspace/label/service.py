@@ -27,7 +27,7 @@ TRUSTED = 0.8
 """Accuracy on the audit from which on a model's sure guess is worth more than a quick click."""
 
 
-class Desk:
+class LabelService:
     """All of it may be called from many threads."""
 
     def __init__(self, campaign: Campaign, clock: Callable[[], float] = time.monotonic) -> None:

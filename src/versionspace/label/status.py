@@ -13,7 +13,7 @@ from versionspace.campaign.advice import advice
 from versionspace.campaign.export import YES, safe_cell
 from versionspace.label.history import Given
 from versionspace.label.image_encoding import Showing
-from versionspace.label.service import Desk
+from versionspace.label.service import LabelService
 from versionspace.label.supervisor import Supervisor, Training
 from versionspace.store.metrics import RoundMetrics
 from versionspace.store.state import State
@@ -43,30 +43,32 @@ TROUBLES = 20
 GONE = "gone, or changed since labelling began; left out until it is back"
 
 
-def status(desk: Desk, supervisor: Supervisor | None, showing: Showing, session: str, who: str) -> dict[str, Any]:
+def status(
+    service: LabelService, supervisor: Supervisor | None, showing: Showing, session: str, who: str
+) -> dict[str, Any]:
     """All of it, as one record for the page."""
     training = supervisor.now() if supervisor else Training("down", trouble="no trainer was started")
-    with desk.lock:
+    with service.lock:
         if session:
-            desk.leases.renew(session)
-        state = desk.state
+            service.leases.renew(session)
+        state = service.state
         rounds = sorted(state.metrics)
-        spent, total = desk.spent(), desk.total
-        pace = desk.pace()
-        light = advice([state.metrics[r] for r in rounds], total=total, spent=spent, rule=desk.campaign.rounds.rule)
+        spent, total = service.spent(), service.total
+        pace = service.pace()
+        light = advice([state.metrics[r] for r in rounds], total=total, spent=spent, rule=service.campaign.rounds.rule)
         audit = [ask for ask in state.asks if ask.purpose == "audit"]
         asked = sum(i not in state.gone for ask in audit for i in ask.ids)
         return {
-            "campaign": desk.key,
-            "classes": [{"name": name, "labels": n} for name, n in desk.classes().items()],
+            "campaign": service.key,
+            "classes": [{"name": name, "labels": n} for name, n in service.classes().items()],
             "done": spent,
             "budget": total,
-            "audit": {"done": asked - len(desk.asked.audit()), "of": asked},
+            "audit": {"done": asked - len(service.asked.audit()), "of": asked},
             "seconds": round(pace.label, 2),
             "left": round(max(0, total - spent) * pace.label),
-            "round": desk.generation(),
-            "behind": desk.behind(),
-            "people": desk.leases.working(),
+            "round": service.generation(),
+            "behind": service.behind(),
+            "people": service.leases.working(),
             "training": {
                 "stage": training.stage, "share": training.share, "round": training.round,
                 "trouble": printable(training.trouble), "retry": training.retry,
@@ -74,9 +76,9 @@ def status(desk: Desk, supervisor: Supervisor | None, showing: Showing, session:
             "light": {"colour": light.light, "sentence": light.sentence},
             "curves": [_point(r, state.metrics[r]) for r in rounds],
             "ended": state.ended,
-            "grid": desk.guesses is not None,
-            "rail": [_answer(g) for g in desk.history.by(who, RAIL)],
-            "troubles": _troubles(desk, showing),
+            "grid": service.guesses is not None,
+            "rail": [_answer(g) for g in service.history.by(who, RAIL)],
+            "troubles": _troubles(service, showing),
         }  # fmt: skip
 
 
@@ -91,9 +93,9 @@ def _answer(given: Given) -> dict[str, Any]:
     return found | {"earlier": earlier}
 
 
-def _troubles(desk: Desk, showing: Showing) -> list[str]:
+def _troubles(service: LabelService, showing: Showing) -> list[str]:
     """Files that are gone, that were left out when the folder was read, and that could not be shown since."""
-    report, names, gone = desk.campaign.dataset.report, desk.campaign.pictures.files, desk.state.gone
+    report, names, gone = service.campaign.dataset.report, service.campaign.pictures.files, service.state.gone
     skipped = {entry.file: f"{entry.file}: {entry.why}" for entry in report.skipped} if report else {}
     missing = {names.get(i) or str(i): GONE for i in gone}
     found = [f"{name}: {why}" for name, why in sorted(missing.items()) if name not in skipped]

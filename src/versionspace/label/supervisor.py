@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from versionspace.errors import VersionspaceError
-from versionspace.label.service import Desk
+from versionspace.label.service import LabelService
 from versionspace.subprocesses import close_input, forward_lines, send_line, start_child, wait_or_kill
 
 LOG = ".trainer.log"
@@ -33,10 +33,10 @@ class Training:
 
 
 class Supervisor:
-    """A thread that keeps one trainer alive for a desk."""
+    """A thread that keeps one trainer alive for a service."""
 
-    def __init__(self, desk: Desk, *, first_pause: float = 1.0) -> None:
-        self.desk, self.first_pause = desk, first_pause
+    def __init__(self, service: LabelService, *, first_pause: float = 1.0) -> None:
+        self.service, self.first_pause = service, first_pause
         self.process: subprocess.Popen[str] | None = None
         self._now = Training()
         self._again = 0.0
@@ -53,7 +53,7 @@ class Supervisor:
     def close(self) -> None:
         """Ends the trainer, in the midst of a fit if need be; nothing committed is lost."""
         self._closing.set()
-        self.desk.changed.set()
+        self.service.changed.set()
         self._thread.join(timeout=15)
 
     def now(self) -> Training:
@@ -81,17 +81,17 @@ class Supervisor:
     def _watch(self) -> str:
         """One life of a trainer; why it ended."""
         news: queue.Queue[str] = queue.Queue()
-        log = self.desk.campaign.folder.path / LOG
+        log = self.service.campaign.folder.path / LOG
         self._now = replace(self._now, stage="starting", share=0.0)
         with log.open("w", encoding="utf-8") as errors:
-            self.process = _started(self.desk.campaign.folder.path, errors)
+            self.process = _started(self.service.campaign.folder.path, errors)
         process = self.process
         assert process.stdin is not None
         assert process.stdout is not None
 
         def hear(line: str) -> None:
             news.put(line)
-            self.desk.changed.set()
+            self.service.changed.set()
 
         listener = threading.Thread(target=forward_lines, args=(process.stdout, hear), daemon=True)
         try:
@@ -109,8 +109,8 @@ class Supervisor:
         why, began = "", 0.0
         ready = busy = False
         while not self._closing.is_set():
-            self.desk.changed.wait(timeout=0.5)
-            self.desk.changed.clear()
+            self.service.changed.wait(timeout=0.5)
+            self.service.changed.clear()
             while not news.empty():
                 line = news.get()
                 if not line.endswith("\n"):  # its end, or it was killed in the midst of a line
@@ -119,7 +119,7 @@ class Supervisor:
                 match found["kind"]:
                     case "ready":
                         ready = True
-                        self.desk.without(found.get("gone", ()))
+                        self.service.without(found.get("gone", ()))
                         self._now = replace(self._now, stage="idle")
                     case "step":
                         self._now = replace(self._now, stage=found["stage"], share=found["share"], round=found["round"])
@@ -130,7 +130,7 @@ class Supervisor:
                         busy = False
                         self._rounds += 1
                         self._now = Training("idle")
-            if ready and not busy and (size := self.desk.order()) is not None:
+            if ready and not busy and (size := self.service.order()) is not None:
                 busy, began = True, time.monotonic()
                 if not send_line(process, json.dumps({"size": size}) + "\n"):
                     return why
@@ -139,7 +139,7 @@ class Supervisor:
     def _commit(self, found: dict[str, Any], seconds: float) -> None:
         from versionspace.label.trainer import decode, unpacked
 
-        self.desk.trained([decode(e) for e in found["events"]], unpacked(found["guesses"]), seconds, found["upto"])
+        self.service.trained([decode(e) for e in found["events"]], unpacked(found["guesses"]), seconds, found["upto"])
 
 
 def _started(folder: Path, errors: IO[str]) -> "subprocess.Popen[str]":
