@@ -90,8 +90,8 @@ class Home:
     def __init__(self, service) -> None:
         import uvicorn
 
-        from versionspace.label.api import build, guarded
-        from versionspace.label.auth import Door
+        from versionspace.label.api import create_app
+        from versionspace.label.auth import Door, Guard
         from versionspace.label.image_encoding import Showing
 
         self.socket = socket.create_server(("127.0.0.1", 0))
@@ -100,8 +100,8 @@ class Home:
         self.address = f"{self.base}/?token={self.token}"
         self.truth = getattr(service, "truth", {})
         self.showing = Showing(service.photos, service.campaign.dataset)
-        self.app, self.door = build(service, None, self.showing), Door(self.token, self.port)
-        config = uvicorn.Config(guarded(self.app, self.door), log_level="critical", lifespan="off")
+        self.app, self.door = create_app(service, None, self.showing), Door(self.token, self.port)
+        config = uvicorn.Config(Guard(self.app, self.door), log_level="critical", lifespan="off")
         self.server = uvicorn.Server(config)
         self.thread = threading.Thread(target=self.server.run, args=([self.socket],))
 

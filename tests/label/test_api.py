@@ -8,8 +8,8 @@ import pytest
 
 from label.conftest import Home
 from versionspace.campaign.campaign import Campaign
-from versionspace.label.api import LONGEST
 from versionspace.label.messages import Guesses
+from versionspace.label.schemas import LONGEST_ANSWER
 from versionspace.label.service import LabelService
 
 WRITE = {"X-Versionspace": "1"}
@@ -42,7 +42,9 @@ def test_a_class_of_the_campaign_is_taken_whatever_it_is_called(folder, name):
         assert campaign.state.labels[image].name == name
 
 
-@pytest.mark.parametrize(("seconds", "kept"), [(3.25, 3.25), (90_000.0, LONGEST), (1e300, LONGEST), (-5.0, 0.0)])
+@pytest.mark.parametrize(
+    ("seconds", "kept"), [(3.25, 3.25), (90_000.0, LONGEST_ANSWER), (1e300, LONGEST_ANSWER), (-5.0, 0.0)]
+)
 def test_seconds_are_brought_into_range_and_never_cost_an_answer(client, service, seconds, kept):
     image = an_image(client)
     assert sent(client, image, "a-weekend", name="1", seconds=seconds).json()["taken"] == ["a-weekend"]
@@ -65,18 +67,25 @@ def test_the_guess_that_was_seen_is_stored_though_there_is_a_newer_one(client, s
     assert sent(client, image, "it-was-seen", name="1", when=when, guess=seen).json()["taken"] == ["it-was-seen"]
     stored = {"class": "1", "agreement": agreement, "shown": when}
     assert service.state.labels[image].shown["guess"] == stored
-    assert LabelService(service.campaign).history.standing[image].shown["guess"] == stored, "on the disk, too"
+    assert LabelService(service.campaign).history.current[image].details["guess"] == stored, "on the disk, too"
 
 
-@pytest.mark.parametrize(("more", "shown"), [
-    ({}, "hidden"), ({"when": "hidden", "guess": None}, "hidden"), ({"when": "before"}, "before"),
-    ({"when": "after"}, "after"), ({"when": "hidden", "guess": {"name": "1", "agreement": 0.9}}, "hidden"),
+@pytest.mark.parametrize("more", [
+    {}, {"when": "hidden", "guess": None}, {"when": "hidden", "guess": {"name": "1", "agreement": 0.9}},
 ])  # fmt: skip
-def test_without_a_guess_that_was_seen_the_newest_is_stored(client, service, newest, more, shown):
-    """Tabs of earlier versions say when, and not what."""
+def test_the_newest_guess_is_stored_where_none_was_seen(client, service, newest, more):
     image = an_image(client)
     assert sent(client, image, "not-seen", name="1", **more).json()["taken"] == ["not-seen"]
-    assert service.state.labels[image].shown["guess"] == newest | {"shown": shown}
+    assert service.state.labels[image].shown["guess"] == newest | {"shown": "hidden"}
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_guess_that_was_shown_is_required(client, service, newest, when):
+    image = an_image(client)
+    reply = sent(client, image, "not-sent", name="1", when=when).json()
+    assert reply["taken"] == []
+    assert reply["refused"][0]["why"] == "guess: expected one of the classes, got none. Reload the page."
+    assert image not in service.state.labels
 
 
 @pytest.mark.parametrize("name", ["3", "0 ", "\u4e2d"])

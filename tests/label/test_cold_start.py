@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from versionspace.campaign import cold_start as features
-from versionspace.label.cold_start import Spread
+from versionspace.label.cold_start import FarthestFirst
 
 
 def pictures(images):
@@ -26,10 +26,10 @@ def darkening():
 
 
 def test_the_choice_does_not_depend_on_how_many_images_are_read_at_a_time(darkening, monkeypatch):
-    expected = Spread(pictures(darkening), seed=0).farthest(30)
+    expected = FarthestFirst(pictures(darkening), seed=0).choose(30)
     for block in (7, 64, 299):
         monkeypatch.setattr(features, "_BLOCK", block)
-        assert Spread(pictures(darkening), seed=0).farthest(30) == expected
+        assert FarthestFirst(pictures(darkening), seed=0).choose(30) == expected
     steps = np.sort([int(image[-3:]) for image in expected])
     assert steps[0] < 30, "the brightest are among them"
     assert steps[-1] > 270, "and the darkest"

@@ -147,14 +147,14 @@ def test_imported_labels_are_trained_on_or_audited_but_never_asked(folder, tmp_p
         assert not audit & set(campaign.state.given()), "the audit is never trained on"
         assert taken_in(campaign, found) == 0, "once"
         service = LabelService(campaign)
-        assert service.order() is not None, "it can train at once"
-        served = {t.image for t in service.next("tab", "", (), 12).tasks}
+        assert service.next_round_size() is not None, "it can train at once"
+        served = {t.image for t in service.next_questions("tab", "", (), 12).questions}
         assert not served & set(found.names)
         assert campaign.state.problems == []
 
 
 def test_what_goes_out_to_label_studio_comes_back(service):
-    image = service.next("tab", "", (), 1).tasks[0].image
+    image = service.next_questions("tab", "", (), 1).questions[0].image
     service.campaign.accept({image: "1"}, who="anna")
     files = dict(zip(service.campaign.dataset.train.ids.tolist(), service.campaign.dataset.train.files, strict=True))
     out = tasks(read(service.campaign.folder), files, prefix="/data/local-files/?d=photos/")
@@ -179,8 +179,8 @@ def test_a_loop_of_ones_own_and_the_page_go_on_with_each_others_answers(folder):
         campaign.accept({i: folder.truth[i] for i in proposal.ids})
     with vs.label_folder(campaign=campaign.folder.path, budget=30) as again:
         service = LabelService(again)
-        assert (service.spent(), service.total) == (len(proposal.ids), 30)
-        task = service.next("tab", "", (), 1).tasks[0]
+        assert (service.spent(), service.budget) == (len(proposal.ids), 30)
+        task = service.next_questions("tab", "", (), 1).questions[0]
         assert task.image not in proposal.ids
     with pytest.raises(InputError, match="nothing new"):
         vs.label_folder(folder.photos, ["other", "classes"])

@@ -22,8 +22,8 @@ def table(folder, tmp_path):
 def left(campaign):
     """Labels that the person is still asked for."""
     service = LabelService(campaign)
-    assert service.total - service.spent() == campaign.budget - campaign.state.spent()
-    return service.total - service.spent()
+    assert service.budget - service.spent() == campaign.budget - campaign.state.spent()
+    return service.budget - service.spent()
 
 
 def test_the_budget_is_what_the_person_gives_and_so_is_a_larger_one(folder, table):

@@ -17,11 +17,11 @@ from versionspace.campaign.images import Pictures
 from versionspace.campaign.metrics import kappa
 from versionspace.cli.main import app
 from versionspace.errors import InputError
-from versionspace.label.guesses import fitting, keep
+from versionspace.label.guesses import reconcile_round, save_guesses
 from versionspace.label.image_encoding import Showing
 from versionspace.label.messages import Answer, Guesses
 from versionspace.label.service import LabelService
-from versionspace.label.status import status
+from versionspace.label.status import page_status
 from versionspace.store.layout import KEY, read_arrays, write_arrays
 from versionspace.store.ledger import Event
 from versionspace.store.record import read
@@ -141,7 +141,10 @@ def test_a_round_closes_the_one_before_though_only_images_that_are_gone_have_no_
     state = State(asks=[ask], places={"a": (ask, 0), "b": (ask, 1)}, gone=frozenset("b"))
     state.labels["a"] = Label("cat", 0, 0, "", 1)
     assert not state.is_open(ask)
-    assert [e.kind for e in fitting([Event("measured", 1)], state, room=5, over=False)] == ["closed", "measured"]
+    assert [e.kind for e in reconcile_round([Event("measured", 1)], state, room=5, is_last=False)] == [
+        "closed",
+        "measured",
+    ]
 
 
 def test_distances_are_measured_on_the_images_that_are_there(folder, files):
@@ -200,8 +203,8 @@ def test_all_images_with_labels_may_be_gone(folder, files):
         with pytest.raises(InputError, match="one label at least to train on, got none, since"):
             campaign.propose()
         service = LabelService(campaign)
-        assert service.order() is None
-        assert service.next("tab", "", (), 1).tasks, "labelling goes on"
+        assert service.next_round_size() is None
+        assert service.next_questions("tab", "", (), 1).questions, "labelling goes on"
 
 
 def test_a_label_is_never_given_to_the_file_that_has_the_name_now(folder, files):
@@ -232,25 +235,25 @@ def test_a_folder_from_before_names_were_kept_opens_all_the_same(folder, files, 
 def test_the_page_says_what_is_missing_and_never_asks_for_it(folder, files):
     with Campaign.open(folder.campaign(60)) as campaign:
         service = LabelService(campaign)
-        mine = service.next("tab", "", (), 4).tasks
+        mine = service.next_questions("tab", "", (), 4).questions
         for n, task in enumerate(mine[:3]):
             service.answer("tab", "", [Answer(f"answer-{n}", "class", task.image, folder.truth[task.image])])
-        service.answer("tab", "", [Answer("answer-u", "undo", mine[2].image, of="answer-2")])
+        service.answer("tab", "", [Answer("answer-u", "undo", mine[2].image, undoes="answer-2")])
         rows = np.arange(len(service.pool))
-        keep(campaign.folder, Guesses.of(1, folder.classes, rows % 3, 0.4 + rows / 1000, service.pool))
+        save_guesses(campaign.folder, Guesses.of(1, folder.classes, rows % 3, 0.4 + rows / 1000, service.pool))
         about = {i: service.pool.index(i) for i in service.pool}
     gone = [mine[0].image, mine[2].image, mine[3].image]
     files.take(*gone)
     with vs.label_folder(folder.photos) as campaign:
         service, showing = LabelService(campaign), Showing(folder.photos, campaign.dataset, campaign.pictures.files)
-        told = status(service, None, showing, "tab", "")
+        told = page_status(service, None, showing, "tab", "")
         assert [t.partition(":")[0] for t in told["troubles"]] == sorted(files.names[i] for i in gone)
         assert sum(c["labels"] for c in told["classes"]) == 1
         assert told["done"] == 2
         other = next(i for i in service.pool if i not in gone)
         assert service.guesses.about(other).name == folder.classes[about[other] % 3]
         served, image = set(), "none"
-        while tasks := service.next("tab", "", (), 5).tasks:
+        while tasks := service.next_questions("tab", "", (), 5).questions:
             for n, task in enumerate(tasks):
                 image = task.image
                 served.add(image)
@@ -263,44 +266,44 @@ def test_the_page_says_what_is_missing_and_never_asks_for_it(folder, files):
 def test_the_page_takes_over_what_the_trainer_found(folder, files):
     with Campaign.open(folder.campaign(60)) as campaign:
         service = LabelService(campaign)
-        tasks = service.next("tab", "", (), 3).tasks
+        tasks = service.next_questions("tab", "", (), 3).questions
         first, second, third = (task.image for task in tasks)
         for n, image in enumerate((first, second)):
             service.answer("tab", "", [Answer(f"answer-{n}", "class", image, folder.truth[image])])
-        unseen = [i for i in service.spread.ids if i not in campaign.state.places]
-        service.without([first, third, *unseen])
-        assert service.classes() == {c: int(c == folder.truth[second]) for c in folder.classes}
+        unseen = [i for i in service.farthest_first.ids if i not in campaign.state.places]
+        service.set_missing([first, third, *unseen])
+        assert service.class_counts() == {c: int(c == folder.truth[second]) for c in folder.classes}
         service.answer("tab", "", [Answer("corrected", "skip", first)])
-        assert sum(service.classes().values()) == 1
-        served = {t.image for t in service.next("tab", "", (), 12).tasks}
+        assert sum(service.class_counts().values()) == 1
+        served = {t.image for t in service.next_questions("tab", "", (), 12).questions}
         assert not served & {third, *unseen}
-        service.without([])
-        assert third in {t.image for t in service.next("tab", "", (), 12).tasks}
+        service.set_missing([])
+        assert third in {t.image for t in service.next_questions("tab", "", (), 12).questions}
 
 
 def test_files_that_are_back_are_asked_for_without_a_restart(folder):
     with Campaign.open(folder.campaign(60)) as campaign:
         service = LabelService(campaign)
-        first, second = (task.image for task in service.next("tab", "", (), 2).tasks)
+        first, second = (task.image for task in service.next_questions("tab", "", (), 2).questions)
         other = "0" if folder.truth[second] != "0" else "1"
         service.answer(
             "tab", "anna", [Answer("answer-0", "class", first, "1"), Answer("answer-1", "class", second, other)]
         )
         service.answer("tab", "eve", [Answer("answer-2", "class", second, folder.truth[second])])
-        service.answer("tab", "anna", [Answer("answer-u", "undo", first, of="answer-0")])
-        unseen = [i for i in service.spread.ids if i not in campaign.state.places]
-        whole = service.spread.farthest(5)
+        service.answer("tab", "anna", [Answer("answer-u", "undo", first, undoes="answer-0")])
+        unseen = [i for i in service.farthest_first.ids if i not in campaign.state.places]
+        whole = service.farthest_first.choose(5)
         assert (service.history.returned, list(service.history.doubtful)) == ({first: "anna"}, [second])
-        service.without([first, second, *unseen])
-        assert (service.history.returned, list(service.history.doubtful), service.spread.left) == ({}, [], 0)
-        assert first not in {task.image for task in service.next("tab", "anna", (), 12).tasks}
-        service.without(unseen[:1])
-        assert service.spread.left == len(unseen) - 1, "some are back"
-        service.without([])
+        service.set_missing([first, second, *unseen])
+        assert (service.history.returned, list(service.history.doubtful), service.farthest_first.left) == ({}, [], 0)
+        assert first not in {task.image for task in service.next_questions("tab", "anna", (), 12).questions}
+        service.set_missing(unseen[:1])
+        assert service.farthest_first.left == len(unseen) - 1, "some are back"
+        service.set_missing([])
         assert (service.history.returned, list(service.history.doubtful)) == ({first: "anna"}, [second])
-        assert service.spread.farthest(5) == whole
-        assert service.next("tab", "anna", (), 1).tasks[0].image == first
-        while tasks := service.next("tab", "anna", (), 12).tasks:
+        assert service.farthest_first.choose(5) == whole
+        assert service.next_questions("tab", "anna", (), 1).questions[0].image == first
+        while tasks := service.next_questions("tab", "anna", (), 12).questions:
             service.answer("tab", "anna", [Answer(f"a-{t.image[:20]}", "bad", t.image) for t in tasks])
         assert set(unseen) <= set(campaign.state.labels)
         assert campaign.state.problems == []

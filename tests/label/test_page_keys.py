@@ -69,7 +69,7 @@ def grid(person):
 def stored(person):
     """Answers in the order they came: the class, or why there is none."""
     person.settled()
-    return [given.name or given.reason for given in person.service.history.given]
+    return [given.name or given.reason for given in person.service.history.answers]
 
 
 def test_enter_on_another_button_does_what_that_button_does(table):
@@ -195,7 +195,7 @@ def test_grids_that_are_leafed_through_are_not_asked_and_leave_room_for_what_the
     person = table(tuple("0123456789"))
     page, service = person.page, person.service
     fetched_ahead(page)
-    service.extend(12)
+    service.set_budget(12)
     asked = set(service.state.places)
     shown = grid(person)
     assert len(shown) == 12 - 5, "five are there one by one"
@@ -218,7 +218,7 @@ def test_a_grid_that_is_left_while_another_is_on_its_way_is_left(table):
     person = table(tuple("0123456789"))
     page, held = person.page, []
     fetched_ahead(page)
-    person.service.extend(12)
+    person.service.set_budget(12)
     grid(person)
     page.route("**/api/grid", lambda route: route.continue_() if held else held.append(route))
     page.keyboard.press("1")
@@ -344,7 +344,7 @@ def test_undo_takes_back_the_last_answer_though_an_older_list_of_answers_comes_l
     page.keyboard.press("Backspace")
     page.wait_for_function("id => document.querySelector('#frame img').src.endsWith(id)", arg=last)
     person.settled()
-    assert {image: given.name for image, given in person.service.history.standing.items()} == {first: "0"}
+    assert {image: given.name for image, given in person.service.history.current.items()} == {first: "0"}
     page.unroute("**/api/status*")
 
 
@@ -481,6 +481,6 @@ def test_a_class_with_a_long_name_or_a_tab_in_it_is_answered_after_a_weekend(tab
         page.wait_for_function("id => !document.querySelector('#frame img').src.endsWith(id)", arg=image)
         person.seen()
     assert stored(person) == [LONG, "with\ttab"]
-    given = person.service.history.given
-    assert [g.shown["seconds"] for g in given] == [86400, 86400]
+    given = person.service.history.answers
+    assert [g.details["seconds"] for g in given] == [86400, 86400]
     assert {g.who for g in given} == {"x" * 39 + "\U0001f600"}

@@ -7,10 +7,11 @@ from metrics import round_metrics
 from versionspace.campaign.campaign import Campaign
 from versionspace.campaign.round import proposed
 from versionspace.errors import InputError
-from versionspace.label import queue as pacing
-from versionspace.label.messages import Answer
-from versionspace.label.queue import SECONDS
+from versionspace.label import pacing
+from versionspace.label.leases import LEASE_SECONDS
+from versionspace.label.messages import Answer, PoolVotes
 from versionspace.label.service import LabelService
+from versionspace.label.trainer_messages import RoundResult
 from versionspace.store.errors import StoreError
 from versionspace.store.ledger import Event
 from versionspace.store.record import read
@@ -24,7 +25,7 @@ def labelled(service, count, session="tab", who=""):
     """Answers the next images truly, one by one."""
     done = []
     for number in range(count):
-        task = service.next(session, who, (), 1).tasks[0]
+        task = service.next_questions(session, who, (), 1).questions[0]
         service.answer(
             session, who, [one(task.image, service.truth[task.image], f"{session}-{number}-{task.image[:20]}")]
         )
@@ -39,17 +40,17 @@ def metrics(labels, **more):
 def a_round(service, round_, ids, agreement=1.0, audit=None):
     """What a trainer would send: the metrics, a proposal, and votes for the truth."""
     votes = np.array([int(service.truth[i]) for i in service.pool], np.int32)
-    guesses = {"classes": ["0", "1", "2"], "majority": votes, "agreement": np.full(len(votes), agreement, np.float32)}
-    labels = sum(service.classes().values())
+    pool_votes = PoolVotes(("0", "1", "2"), votes, np.full(len(votes), agreement, np.float32))
+    labels = sum(service.class_counts().values())
     events = [
         Event("measured", round_, metrics(labels, audit=audit)),
         proposed(round_, 0, "query", np.array(ids), np.ones(len(ids))),
     ]
-    service.trained(events, guesses, 2.0)
+    service.commit_round(RoundResult(events, pool_votes), 2.0)
 
 
 def untouched(service, count):
-    return [i for i in service.spread.ids if i not in service.state.places][:count]
+    return [i for i in service.farthest_first.ids if i not in service.state.places][:count]
 
 
 def test_no_image_is_served_twice_and_every_answer_is_in_the_ledger(service):
@@ -62,36 +63,39 @@ def test_no_image_is_served_twice_and_every_answer_is_in_the_ledger(service):
 
 def test_counts_kept_up_are_those_of_a_fresh_start(service):
     shown = labelled(service, 4)
-    audit = service.asked.audit()[0]
+    audit = service.asks.of_audit()[0]
     service.answer("tab", "", [
         Answer("a-skip-1", "skip", shown[0]), one(shown[1], "2", "a-change"), one(audit, "1", "an-audit"),
-        Answer("undo-change", "undo", shown[1], of="a-change"), Answer("undo-first", "undo", shown[2],
-                                                                       of=f"tab-2-{shown[2][:20]}"),
+        Answer("undo-change", "undo", shown[1], undoes="a-change"), Answer("undo-first", "undo", shown[2],
+                                                                       undoes=f"tab-2-{shown[2][:20]}"),
     ])  # fmt: skip
     fresh = LabelService(service.campaign)
-    assert (service.spent(), service.classes()) == (fresh.spent(), fresh.classes())
+    assert (service.spent(), service.class_counts()) == (fresh.spent(), fresh.class_counts())
     assert service.spent() == 4 - 2 + 1
 
 
 def test_before_the_first_model_unlike_images_are_asked_until_it_is_time_to_train(service):
-    assert service.order() is None
-    while service.cold():
+    assert service.next_round_size() is None
+    while service.in_cold_start():
         labelled(service, 1, session=f"s{service.spent()}")
-    assert all(service.classes().values())
-    assert service.order() is not None, "each class has a label: train"
-    assert not service.asked.audit() or service.next("t", "", (), 1).tasks[0].image in service.asked.audit()
+    assert all(service.class_counts().values())
+    assert service.next_round_size() is not None, "each class has a label: train"
+    assert (
+        not service.asks.of_audit()
+        or service.next_questions("t", "", (), 1).questions[0].image in service.asks.of_audit()
+    )
 
 
 def test_the_same_answer_sent_twice_counts_once(service):
-    image = service.next("tab", "", (), 1).tasks[0].image
+    image = service.next_questions("tab", "", (), 1).questions[0].image
     for _ in range(3):
-        assert service.answer("tab", "", [one(image, "1", "the-same")]).taken == ["the-same"]
+        assert service.answer("tab", "", [one(image, "1", "the-same")]).stored == ["the-same"]
     service.answer("tab", "", [one(image, "2", "a-correction")])
     service.answer("tab", "", [one(image, "1", "the-same")])
-    assert service.history.standing[image].name == service.state.labels[image].name == "2", (
+    assert service.history.current[image].name == service.state.labels[image].name == "2", (
         "a late copy corrects nothing"
     )
-    assert len(service.history.given) == 2
+    assert len(service.history.answers) == 2
     assert service.spent() == 1
     events = [e for e in service.campaign._ledger.events() if e.kind == "answered"]
     assert len(events) == 2
@@ -99,44 +103,44 @@ def test_the_same_answer_sent_twice_counts_once(service):
 
 def test_two_tabs_have_different_images_until_one_is_silent_too_long(service):
     service.now = 0.0
-    mine = {task.image for task in service.next("a", "", (), 4).tasks}
-    theirs = {task.image for task in service.next("b", "", (), 4).tasks}
+    mine = {task.image for task in service.next_questions("a", "", (), 4).questions}
+    theirs = {task.image for task in service.next_questions("b", "", (), 4).questions}
     assert not mine & theirs
-    service.now = SECONDS + 1
-    again = {task.image for task in service.next("b", "", tuple(theirs), 4).tasks}
+    service.now = LEASE_SECONDS + 1
+    again = {task.image for task in service.next_questions("b", "", tuple(theirs), 4).questions}
     assert again == mine, "a tab that is gone holds nothing back"
     late = next(iter(mine))
-    assert service.answer("a", "anna", [one(late, "2", "late-answer")]).taken == ["late-answer"]
+    assert service.answer("a", "anna", [one(late, "2", "late-answer")]).stored == ["late-answer"]
 
 
 def test_a_closed_tab_gives_its_images_back_at_once(service):
-    mine = [task.image for task in service.next("a", "", (), 3).tasks]
-    service.leave("a")
-    assert [task.image for task in service.next("b", "", (), 3).tasks] == mine
+    mine = [task.image for task in service.next_questions("a", "", (), 3).questions]
+    service.end_session("a")
+    assert [task.image for task in service.next_questions("b", "", (), 3).questions] == mine
 
 
 def test_undo_takes_back_and_the_image_comes_again_first(service):
     first = labelled(service, 2)
-    service.answer("tab", "", [Answer("undo-1", "undo", first[1], of=f"tab-1-{first[1][:20]}")])
+    service.answer("tab", "", [Answer("undo-1", "undo", first[1], undoes=f"tab-1-{first[1][:20]}")])
     assert service.spent() == 1
-    assert service.next("tab", "", (), 1).tasks[0].image == first[1]
-    service.answer("tab", "", [Answer("undo-2", "undo", first[0], of=f"tab-0-{first[0][:20]}")])
-    assert [t.image for t in service.next("tab", "", (), 2).tasks] == [first[0], first[1]]
+    assert service.next_questions("tab", "", (), 1).questions[0].image == first[1]
+    service.answer("tab", "", [Answer("undo-2", "undo", first[0], undoes=f"tab-0-{first[0][:20]}")])
+    assert [t.image for t in service.next_questions("tab", "", (), 2).questions] == [first[0], first[1]]
 
 
 def test_what_was_taken_back_is_on_that_screen_and_no_other_until_it_is_closed(service):
     service.now = 0.0
-    first, second = images(service.next("a", "", (), 2))
+    first, second = images(service.next_questions("a", "", (), 2))
     service.answer("a", "", [one(first, "0", "an-answer"), one(second, "0", "another"), one(second, "1", "corrected")])
-    undos = [Answer("undo-1", "undo", first, of="an-answer"), Answer("undo-2", "undo", second, of="corrected")]
+    undos = [Answer("undo-1", "undo", first, undoes="an-answer"), Answer("undo-2", "undo", second, undoes="corrected")]
     for _ in range(2):
         service.answer("a", "", undos)  # sent twice, since the first reply was lost
         assert service.leases.held() == {first}, "the other has its earlier answer again"
-    theirs = images(service.next("b", "", (), 5))
+    theirs = images(service.next_questions("b", "", (), 5))
     assert first not in theirs
-    assert first not in images(service.next("c", "eve", (), 5))
-    service.now = SECONDS + 1
-    assert images(service.next("b", "", theirs, 1)) == [first]
+    assert first not in images(service.next_questions("c", "eve", (), 5))
+    service.now = LEASE_SECONDS + 1
+    assert images(service.next_questions("b", "", theirs, 1)) == [first]
     service.answer("b", "", [one(first, "2", "by-another")])
     service.answer("a", "", undos[:1])
     assert first not in service.leases.held(), "a late copy takes nothing"
@@ -145,27 +149,27 @@ def test_what_was_taken_back_is_on_that_screen_and_no_other_until_it_is_closed(s
 def test_undo_of_a_correction_brings_the_earlier_answer_back_also_after_a_restart(service):
     image = labelled(service, 1)[0]
     other = "0" if service.truth[image] != "0" else "1"
-    service.answer("tab", "", [one(image, other, "correction"), Answer("undo-it", "undo", image, of="correction")])
+    service.answer("tab", "", [one(image, other, "correction"), Answer("undo-it", "undo", image, undoes="correction")])
     assert service.state.labels[image].name == service.truth[image]
     again = LabelService(service.campaign)
-    assert again.history.standing[image].name == service.truth[image]
+    assert again.history.current[image].name == service.truth[image]
     assert again.history.returned == {}
-    assert again.history.by("", 5)[0].image == image
+    assert again.history.latest_by("", 5)[0].image == image
 
 
 def test_what_was_taken_back_is_asked_again_after_a_restart(service):
     image = labelled(service, 1)[0]
-    service.answer("tab", "", [Answer("undo-it", "undo", image, of=f"tab-0-{image[:20]}")])
-    assert LabelService(service.campaign).next("new", "", (), 1).tasks[0].image == image
+    service.answer("tab", "", [Answer("undo-it", "undo", image, undoes=f"tab-0-{image[:20]}")])
+    assert LabelService(service.campaign).next_questions("new", "", (), 1).questions[0].image == image
 
 
 def test_bad_answers_are_refused_one_by_one_and_good_ones_kept(service):
-    tasks = service.next("tab", "", (), 2).tasks
+    tasks = service.next_questions("tab", "", (), 2).questions
     outcome = service.answer("tab", "", [
         one("0" * 64, "1", "unknown-image"), one(tasks[0].image, "zebra", "unknown-class"),
-        one(tasks[1].image, "1", "fine-one"), Answer("bad-undo", "undo", tasks[1].image, of="nothing"),
+        one(tasks[1].image, "1", "fine-one"), Answer("bad-undo", "undo", tasks[1].image, undoes="nothing"),
     ])  # fmt: skip
-    assert outcome.taken == ["fine-one"]
+    assert outcome.stored == ["fine-one"]
     assert [r.uid for r in outcome.refused] == ["unknown-image", "unknown-class", "bad-undo"]
     assert "never" not in str(service.state.problems)
 
@@ -173,12 +177,12 @@ def test_bad_answers_are_refused_one_by_one_and_good_ones_kept(service):
 def test_a_new_round_is_served_at_once_and_what_the_old_one_asked_is_not_lost(service):
     labelled(service, 12)
     a_round(service, 1, untouched(service, 10))
-    old = [t.image for t in service.next("tab", "", (), 12).tasks]
+    old = [t.image for t in service.next_questions("tab", "", (), 12).questions]
     new = untouched(service, 10)
     a_round(service, 2, new)
-    served = [t.image for t in service.next("tab", "", (), 4).tasks]
-    assert set(served) - set(service.asked.audit()) <= set(new)
-    assert set(old) - set(service.asked.audit()) <= set(service.asked.older())
+    served = [t.image for t in service.next_questions("tab", "", (), 4).questions]
+    assert set(served) - set(service.asks.of_audit()) <= set(new)
+    assert set(old) - set(service.asks.of_audit()) <= set(service.asks.of_older_rounds())
     assert service.state.problems == []
 
 
@@ -191,47 +195,48 @@ def test_a_round_may_ask_again_for_what_the_closed_one_left(service):
     a_round(service, 2, ids)
     assert service.state.asks[-1].ids == tuple(ids[1:]), "all but what was answered meanwhile"
     assert service.state.problems == []
-    assert not set(service.asked.fresh()) & set(service.asked.older())
+    assert not set(service.asks.of_newest_round()) & set(service.asks.of_older_rounds())
 
 
 def test_a_model_that_is_too_far_behind_no_longer_asks(service, monkeypatch):
-    monkeypatch.setattr(pacing, "STALE", 5)
+    monkeypatch.setattr(pacing, "STALE_LABELS", 5)
     labelled(service, 10)
     wanted = untouched(service, 12)
     a_round(service, 1, wanted)
     for image in wanted[:6]:
         service.answer("tab", "", [one(image, service.truth[image], f"uid-{image[:20]}")])
-    fillers = [t.image for t in service.next("tab", "", (), 12).tasks]
+    fillers = [t.image for t in service.next_questions("tab", "", (), 12).questions]
     assert fillers
     assert not set(fillers) & set(wanted)
-    audit = set(service.asked.audit())
+    audit = set(service.asks.of_audit())
     assert set(fillers[: len(audit)]) == audit, "the audit is done first"
 
 
 def test_the_audit_keeps_step_with_the_budget(service):
     labelled(service, 9)
-    while not service.spent() >= service.total:
+    while not service.spent() >= service.budget:
         if service.spent() % 10 == 9:
-            a_round(service, service.generation() + 1, untouched(service, 10))
+            a_round(service, service.newest_round() + 1, untouched(service, 10))
         labelled(service, 1, session=f"n{service.spent()}")
-        done = 10 - len(service.asked.audit())
-        if service.generation():
+        done = 10 - len(service.asks.of_audit())
+        if service.newest_round():
             assert done >= 10 * (service.spent() - 2) / 60 - 1
     assert service.spent() == 60
-    assert service.next("tab", "", (), 3).finished == "budget"
+    assert service.next_questions("tab", "", (), 3).finished == "budget"
 
 
 def test_nothing_past_the_budget_is_served_though_two_tabs_wait(service):
     while service.spent() < 58:
         labelled(service, 1, session=f"n{service.spent()}")
-    assert len(service.next("a", "", (), 12).tasks) == 2
-    assert service.next("b", "", (), 12).tasks == []
-    assert service.next("b", "", (), 12).finished == "", "others have the last ones on their screens"
+    assert len(service.next_questions("a", "", (), 12).questions) == 2
+    assert service.next_questions("b", "", (), 12).questions == []
+    assert service.next_questions("b", "", (), 12).finished == "", "others have the last ones on their screens"
 
 
 def test_an_end_is_not_taken_while_answers_are_awaited(service):
     labelled(service, 12)
-    service.trained([Event("measured", 1, metrics(12)), Event("ended", 1, {"why": "budget"})], None, 1.0)
+    events = [Event("measured", 1, metrics(12)), Event("ended", 1, {"why": "budget"})]
+    service.commit_round(RoundResult(events), 1.0)
     assert service.state.ended == ""
     assert 1 in service.state.metrics
 
@@ -246,10 +251,10 @@ def test_a_label_against_a_sure_guess_of_a_good_model_is_looked_at_once_more(ser
     assert list(service.history.doubtful) == [ids[0]]
     seen = []
     for _ in range(30):
-        task = service.next("tab", "", (), 1).tasks[0]
+        task = service.next_questions("tab", "", (), 1).questions[0]
         seen.append(task)
         service.answer("tab", "", [one(task.image, service.truth[task.image], f"u{len(seen)}-{task.image[:20]}")])
-    again = [task for task in seen if task.again]
+    again = [task for task in seen if task.second_look]
     assert [task.image for task in again] == [ids[0]] * times
     assert (service.state.labels[ids[0]].name == service.truth[ids[0]]) is bool(times)
     assert len(service.history.doubtful) == 1 - times
@@ -257,41 +262,43 @@ def test_a_label_against_a_sure_guess_of_a_good_model_is_looked_at_once_more(ser
 
 def test_a_grid_is_of_one_class_and_never_of_images_asked_before(service):
     with pytest.raises(InputError, match="trained model"):
-        service.grid("tab", "", 3, None)
+        service.grid("tab", 3, None)
     labelled(service, 12)
     a_round(service, 1, untouched(service, 5), agreement=0.8)
     before = set(service.state.places)
-    grid = service.grid("tab", "", 3, "1")
+    grid = service.grid("tab", 3, "1")
     assert grid.name == "1"
-    assert {service.truth[t.image] for t in grid.tasks} == {"1"}
-    assert len(grid.tasks) == 9
-    assert not before & {t.image for t in grid.tasks}
-    assert not {t.image for t in grid.tasks} & {t.image for t in service.next("other", "", (), 12).tasks}
+    assert {service.truth[t.image] for t in grid.questions} == {"1"}
+    assert len(grid.questions) == 9
+    assert not before & {t.image for t in grid.questions}
+    assert not {t.image for t in grid.questions} & {
+        t.image for t in service.next_questions("other", "", (), 12).questions
+    }
 
 
 def images(served):
-    return [task.image for task in served.tasks]
+    return [task.image for task in served.questions]
 
 
 def test_grids_that_are_only_looked_at_cost_nothing_and_models_are_trained_on(service):
     labelled(service, 12)
     a_round(service, 1, untouched(service, 12), agreement=0.8)
-    asked, waiting = len(service.state.asks), service.asked.waiting()
+    asked, waiting = len(service.state.asks), service.asks.awaited()
     for name in (*service.state.classes, "0"):
-        assert len(service.grid("tab", "", 5, name).tasks) > 15
-    assert (len(service.state.asks), service.asked.waiting()) == (asked, waiting)
-    shown = images(service.grid("tab", "", 3, "1"))
-    assert not set(shown) & set(images(service.grid("other", "", 5, "1"))), "they are on a screen"
-    service.leave("tab")
-    assert images(service.grid("other", "", 3, "1")) == shown, "a grid that was left is free"
+        assert len(service.grid("tab", 5, name).questions) > 15
+    assert (len(service.state.asks), service.asks.awaited()) == (asked, waiting)
+    shown = images(service.grid("tab", 3, "1"))
+    assert not set(shown) & set(images(service.grid("other", 5, "1"))), "they are on a screen"
+    service.end_session("tab")
+    assert images(service.grid("other", 3, "1")) == shown, "a grid that was left is free"
     labelled(service, 10)
-    assert service.order() is not None
+    assert service.next_round_size() is not None
 
 
 def test_what_a_grid_shows_is_asked_when_it_is_answered_also_after_a_restart(service):
     labelled(service, 12)
     a_round(service, 1, untouched(service, 5), agreement=0.8)
-    shown = images(service.grid("tab", "", 3, "1"))
+    shown = images(service.grid("tab", 3, "1"))
     a_round(service, 2, [shown[8], *(i for i in untouched(service, 20) if i not in shown)], agreement=0.8)
     hidden = service.campaign.pictures.cut.reference[0]
     later = LabelService(service.campaign)
@@ -301,29 +308,29 @@ def test_what_a_grid_shows_is_asked_when_it_is_answered_also_after_a_restart(ser
     ask, _ = later.state.places[shown[0]]
     assert (ask.ids, ask.purpose, ask.round) == (tuple(shown[:8]), "query", 2)
     assert ask.utilities == pytest.approx([0.2] * 8)
-    assert later.spread.left == len(untouched(later, 200))
+    assert later.farthest_first.left == len(untouched(later, 200))
     assert later.state.problems == []
 
 
 def test_a_grid_leaves_room_for_what_the_tab_and_others_have_and_never_shows_it(service):
     labelled(service, 12)
     a_round(service, 1, untouched(service, 12), agreement=0.8)
-    service.extend(30)
-    ahead, theirs = images(service.next("tab", "", (), 6)), images(service.next("other", "", (), 2))
-    shown = images(service.grid("tab", "", 5, "1", ahead))
+    service.set_budget(30)
+    ahead, theirs = images(service.next_questions("tab", "", (), 6)), images(service.next_questions("other", "", (), 2))
+    shown = images(service.grid("tab", 5, "1", ahead))
     assert len(shown) == 30 - 12 - 6 - 2
-    assert service.next("other", "", theirs, 5).tasks == []
+    assert service.next_questions("other", "", theirs, 5).questions == []
     out = [*shown[:3], *ahead]  # clicked out of the grid, to be looked at one by one
-    assert not set(images(service.grid("tab", "", 5, "1", out))) & set(out)
+    assert not set(images(service.grid("tab", 5, "1", out))) & set(out)
     assert service.leases.held() >= {*out, *theirs}
 
 
 def test_unlike_images_are_none_that_are_on_the_screen_in_a_grid(service):
     labelled(service, 12)
     a_round(service, 1, [], agreement=0.8)
-    unlike = list(service.spread.farthest(9))
-    service.leases.take("tab", unlike)
-    served = images(service.next("other", "", service.asked.audit(), 5))
+    unlike = list(service.farthest_first.choose(9))
+    service.leases.acquire("tab", unlike)
+    served = images(service.next_questions("other", "", service.asks.of_audit(), 5))
     assert len(served) == 5
     assert not set(served) & set(unlike)
     assert not set(unlike) & set(service.state.places), "nobody has asked for them"
@@ -332,98 +339,98 @@ def test_unlike_images_are_none_that_are_on_the_screen_in_a_grid(service):
 def test_the_guess_is_sent_only_to_those_who_want_to_see_it(service):
     labelled(service, 12)
     a_round(service, 1, untouched(service, 5))
-    assert service.next("a", "", (), 1).tasks[0].guess is None
-    assert service.next("a", "", (), 1, "before").tasks[0].guess is not None
-    image = service.next("a", "", (), 1).tasks[0].image
-    service.answer("a", "", [one(image, "1", "with-guess", when="after")])
-    assert service.state.labels[image].shown["guess"]["shown"] == "after"
+    assert service.next_questions("a", "", (), 1).questions[0].guess is None
+    question = service.next_questions("a", "", (), 1, "after").questions[0]
+    assert question.guess is not None
+    service.answer("a", "", [one(question.image, "1", "with-guess", guess_timing="after", guess=question.guess)])
+    assert service.state.labels[question.image].shown["guess"]["shown"] == "after"
 
 
 def test_a_class_added_later_can_be_used(service):
     assert service.add_class("new one") == ["0", "1", "2", "new one"]
-    image = service.next("tab", "", (), 1).tasks[0].image
-    assert service.answer("tab", "", [one(image, "new one", "uses-it")]).taken
-    assert service.classes()["new one"] == 1
+    image = service.next_questions("tab", "", (), 1).questions[0].image
+    assert service.answer("tab", "", [one(image, "new one", "uses-it")]).stored
+    assert service.class_counts()["new one"] == 1
 
 
 def test_skipped_images_cost_nothing_and_are_not_asked_again(service):
-    image = service.next("tab", "", (), 1).tasks[0].image
+    image = service.next_questions("tab", "", (), 1).questions[0].image
     service.answer("tab", "", [Answer("skip-it-1", "skip", image)])
     assert service.spent() == 0
-    assert image not in {t.image for t in service.next("tab", "", (), 12).tasks}
+    assert image not in {t.image for t in service.next_questions("tab", "", (), 12).questions}
     assert service.state.labels[image].shown["reason"] == "skipped"
 
 
 def test_a_folder_that_is_skipped_to_its_end_ends(folder):
     with Campaign.open(folder.campaign(60)) as campaign:
         service = LabelService(campaign)
-        while tasks := service.next("tab", "", (), 12).tasks:
+        while tasks := service.next_questions("tab", "", (), 12).questions:
             service.answer("tab", "", [Answer(f"s-{t.image[:30]}", "bad", t.image) for t in tasks])
-        assert service.order() is None
+        assert service.next_round_size() is None
         assert "no image has a label" in campaign.state.ended
-        assert "no image has a label" in service.next("tab", "", (), 1).finished
+        assert "no image has a label" in service.next_questions("tab", "", (), 1).finished
 
 
 def test_what_could_not_be_stored_was_not_asked(service):
-    left, sql = service.spread.left, service.campaign._ledger._connection
+    left, sql = service.farthest_first.left, service.campaign._ledger._connection
     sql.execute("PRAGMA max_page_count = 1")  # SQLite takes no page more than it has: the disk is full
     failed = 0
     for number in range(60):
         try:
-            service.next(f"tab-{number}", "", (), 5)
+            service.next_questions(f"tab-{number}", "", (), 5)
         except StoreError as error:
             failed += "room on the disk" in str(error)
     assert failed > 40, "there was nothing left to ask for, or the disk was not full"
-    assert service.order() is None
+    assert service.next_round_size() is None
     assert service.state.ended == ""
     sql.execute("PRAGMA max_page_count = 1000000")  # room again
     asked = {i for ask in service.state.asks if ask.purpose != "audit" for i in ask.ids}
-    assert service.spread.left == left - len(asked) > 0
-    service.now = SECONDS + 1
-    labelled(service, service.total, session="room")
-    assert service.spent() == service.total
+    assert service.farthest_first.left == left - len(asked) > 0
+    service.now = LEASE_SECONDS + 1
+    labelled(service, service.budget, session="room")
+    assert service.spent() == service.budget
     assert service.state.problems == []
 
 
 def test_choosing_unlike_images_changes_nothing_until_they_are_asked(service):
-    first = service.spread.farthest(6)
-    assert service.spread.farthest(6) == first
-    assert list(service.spread.farthest(3)) == list(first)[:3], "each is the farthest from all before it"
-    for image in first:
-        service.spread.seen(image)
-    assert not set(service.spread.farthest(6)) & set(first)
+    first = service.farthest_first.choose(6)
+    assert service.farthest_first.choose(6) == first
+    assert list(service.farthest_first.choose(3)) == list(first)[:3], "each is the farthest from all before it"
+    service.campaign.commit([proposed(0, 1, "cold start", np.array(list(first)), np.zeros(6))])
+    assert not set(service.farthest_first.choose(6)) & set(first)
 
 
 def finished(service):
     """Labels to the end of the budget; a last round ends it."""
-    labelled(service, service.total, session="to-the-end")
+    labelled(service, service.budget, session="to-the-end")
     last_round(service)
     assert service.state.ended == "budget"
 
 
-def last_round(service, upto=None):
-    round_ = service.generation() + 1
-    measured = Event("measured", round_, metrics(sum(service.classes().values())))
+def last_round(service, last_event=None):
+    round_ = service.newest_round() + 1
+    measured = Event("measured", round_, metrics(sum(service.class_counts().values())))
     events = [measured, Event("ended", round_, {"why": "budget"})]
-    service.trained(events, None, 1.0, service.state.last if upto is None else upto)
+    last_event = service.state.last if last_event is None else last_event
+    service.commit_round(RoundResult(events, last_event=last_event), 1.0)
 
 
 def test_a_larger_budget_goes_on_after_the_end_and_after_a_restart(service):
     finished(service)
-    assert service.order() is None
-    assert service.next("tab", "", (), 1).finished == "budget"
-    before = service.total
-    assert service.extend(before + 5) == before + 5
-    assert service.order() is not None
+    assert service.next_round_size() is None
+    assert service.next_questions("tab", "", (), 1).finished == "budget"
+    before = service.budget
+    assert service.set_budget(before + 5) == before + 5
+    assert service.next_round_size() is not None
     labelled(service, 5, session="more")
     assert service.spent() == before + 5
-    assert service.next("tab", "", (), 1).tasks == []
+    assert service.next_questions("tab", "", (), 1).questions == []
     last_round(service)
     stored = read(service.campaign.folder.path)
     assert (stored.budget, stored.spent, stored.ended, stored.state.problems) == (before + 5, before + 5, "budget", [])
-    assert LabelService(service.campaign).total == before + 5
+    assert LabelService(service.campaign).budget == before + 5
     with pytest.raises(InputError, match=f"at least {before + 5}"):
-        service.extend(before)
+        service.set_budget(before)
 
 
 def test_what_is_corrected_after_the_end_is_learnt(service):
@@ -431,19 +438,19 @@ def test_what_is_corrected_after_the_end_is_learnt(service):
     image = next(iter(service.state.given()))
     service.answer("tab", "", [one(image, "2" if service.truth[image] != "2" else "1", "a-correction")])
     assert not service.state.ended
-    assert service.order() is not None
-    assert service.next("tab", "", (), 1).tasks == [], "the budget is spent all the same"
+    assert service.next_round_size() is not None
+    assert service.next_questions("tab", "", (), 1).questions == [], "the budget is spent all the same"
     last_round(service)
     assert service.state.ended == "budget"
     assert LabelService(service.campaign).state.ended == "budget", "nothing has changed since"
 
 
 def test_a_round_that_does_not_know_the_last_correction_is_not_the_last(service):
-    labelled(service, service.total, session="to-the-end")
+    labelled(service, service.budget, session="to-the-end")
     snapshot = service.state.last
     image = next(iter(service.state.given()))
     service.answer("tab", "", [one(image, "2" if service.truth[image] != "2" else "1", "a-correction")])
-    last_round(service, upto=snapshot)
+    last_round(service, last_event=snapshot)
     assert not service.state.ended
     last_round(service)
     assert service.state.ended == "budget"

@@ -41,7 +41,7 @@ def kept(service, monkeypatch):
 
     def start(*lives, pause=0.05):
         starter = Starter(*lives)
-        monkeypatch.setattr(supervising, "_started", starter)
+        monkeypatch.setattr(supervising, "_start_trainer", starter)
         keeper = Supervisor(service, first_pause=pause).start()
         keeper.starter = starter
         made.append(keeper)
@@ -62,14 +62,14 @@ def until(condition, seconds=20):
 
 def trouble(keeper):
     """What the page is told while the trainer is down."""
-    return until(lambda: (now := keeper.now()).stage == "down" and now).trouble
+    return until(lambda: (now := keeper.status()).stage == "down" and now).problem
 
 
 def test_a_trainer_that_is_killed_in_the_midst_of_a_line_is_started_again(kept):
     line = """print('{"kind": "round", "events": [{"ki', end='', flush=True)"""
     keeper = kept(f"{READY}; {line}; import os; os.kill(os.getpid(), 9)", f"{READY}; {WAIT}", pause=0.5)
-    assert trouble(keeper) == "it ended with code -9"
-    until(lambda: keeper.now().stage == "idle")
+    assert trouble(keeper) == "it exited with code -9"
+    until(lambda: keeper.status().stage == "idle")
     assert keeper.starter.count == 2
 
 
@@ -77,7 +77,7 @@ def test_a_start_that_fails_for_want_of_memory_is_tried_again(kept):
     no_memory = OSError(errno.ENOMEM, os.strerror(errno.ENOMEM))
     keeper = kept(no_memory, no_memory, f"{READY}; {WAIT}", pause=0.3)
     assert trouble(keeper) == "Cannot allocate memory"
-    until(lambda: keeper.now().stage == "idle")
+    until(lambda: keeper.status().stage == "idle")
     assert keeper.starter.count == 3
 
 
@@ -86,7 +86,7 @@ def test_what_is_no_news_ends_a_trainer_and_not_its_keeper(kept, said):
     write = f"import sys; sys.stdout.buffer.write(b'{said}' + bytes([10])); sys.stdout.flush(); {WAIT}"
     keeper = kept(write, f"{READY}; {WAIT}", pause=0.5)
     assert trouble(keeper)
-    until(lambda: keeper.now().stage == "idle")
+    until(lambda: keeper.status().stage == "idle")
 
 
 def test_a_log_that_cannot_be_written_is_said(kept, service):
@@ -95,20 +95,20 @@ def test_a_log_that_cannot_be_written_is_said(kept, service):
     keeper = kept(f"{READY}; {WAIT}", pause=0.3)
     assert supervising.LOG in trouble(keeper)
     log.rmdir()
-    until(lambda: keeper.now().stage == "idle")
+    until(lambda: keeper.status().stage == "idle")
 
 
 def test_a_full_disk_while_it_is_asked_for_orders_is_said(kept, service, monkeypatch):
-    order = service.order
+    order = service.next_round_size
 
     def no_room():
         raise full(service.campaign.folder.path)
 
-    monkeypatch.setattr(service, "order", no_room)
+    monkeypatch.setattr(service, "next_round_size", no_room)
     keeper = kept(f"{READY}; {WAIT}", pause=0.3)
     assert "room on the disk" in trouble(keeper)
-    monkeypatch.setattr(service, "order", order)
-    until(lambda: keeper.now().stage == "idle")
+    monkeypatch.setattr(service, "next_round_size", order)
+    until(lambda: keeper.status().stage == "idle")
 
 
 def test_it_goes_on_trying_however_often_it_has_failed(kept):
@@ -120,4 +120,4 @@ def test_it_goes_on_trying_however_often_it_has_failed(kept):
 def test_while_it_is_down_the_page_is_told_that_a_start_is_to_come(kept):
     keeper = kept(OSError(errno.ENOMEM, os.strerror(errno.ENOMEM)), pause=0.0)
     for _ in range(100):
-        assert until(lambda: (now := keeper.now()).stage == "down" and now).retry > 0
+        assert until(lambda: (now := keeper.status()).stage == "down" and now).retry_seconds > 0

@@ -69,6 +69,7 @@ class Campaign:
         self.folder, self.config, self.dataset = folder, config, dataset
         self._ledger, self._lock = ledger, lock
         self._threads, self._accept_different = threads, accept_different
+        self._listeners: list[Callable[[Event], None]] = []
         self.state = replay(ledger.events(), ledger=ledger.path)
         self.pictures = stored or self._cut()
         self.state.gone = self.pictures.gone
@@ -260,7 +261,18 @@ class Campaign:
     def commit(self, events: Sequence[Event]) -> None:
         """Appends events, all or none, and takes them in; durable once it returns."""
         self._ledger.append(events)
-        replay(self._ledger.events(after=self.state.last), self.state)
+        committed = self._ledger.events(after=self.state.last)
+        replay(committed, self.state)
+        for listener in self._listeners:
+            for event in committed:
+                listener(event)
+
+    def subscribe(self, listener: Callable[[Event], None]) -> None:
+        """Call ``listener`` with every committed event: at once with those so far, then with each new one."""
+        for event in self._ledger.events():
+            if event.number <= self.state.last:
+                listener(event)
+        self._listeners.append(listener)
 
     def _cut(self) -> Pictures:
         """The images' roles: drawn and committed once, read from the folder ever after."""

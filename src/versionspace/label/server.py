@@ -14,8 +14,8 @@ import uvicorn
 from versionspace.campaign.campaign import Campaign
 from versionspace.data.folder.decode import decoding
 from versionspace.errors import InputError
-from versionspace.label.api import build, guarded
-from versionspace.label.auth import Door, identity, keep
+from versionspace.label.api import create_app
+from versionspace.label.auth import Door, Guard, identity, keep
 from versionspace.label.image_encoding import Showing
 from versionspace.label.service import LabelService
 from versionspace.label.supervisor import Supervisor
@@ -51,7 +51,7 @@ def serve(
         showing = Showing(Path(campaign.config.data.name), campaign.dataset, campaign.pictures.files)
         supervisor = Supervisor(service).start()
         stack.callback(supervisor.close)
-        app = guarded(build(service, supervisor, showing), door)
+        app = Guard(create_app(service, supervisor, showing), door)
         opened = Opened(f"http://{_shown(host)}:{number}/?token={known.token}", number, campaign.folder.path)
         say(opened)
         if browser:
