@@ -15,7 +15,7 @@ from sklearn.linear_model import LogisticRegression
 from torch.nn import functional as F
 
 from benchmarks.measure import report, seconds, side_by_side
-from versionspace.data import Part, load, split
+from versionspace.data import Subset, load, split
 from versionspace.ensemble.heads import Heads
 from versionspace.features.lite import SIDE, Lite0, our_name, weights_file
 from versionspace.space import majority_vote, pairwise_disagreement
@@ -51,7 +51,7 @@ def plain() -> Lite0:
     return net.eval()
 
 
-def embedding(pool: Part, side: int) -> None:
+def embedding(pool: Subset, side: int) -> None:
     """Images that no cache holds yet."""
     images = np.array(pool.images[:256])
     compute = lambda: Heads(side=side, device="cpu", cache=False).embedding(images)  # noqa: E731
@@ -66,7 +66,7 @@ def embedding(pool: Part, side: int) -> None:
     )
 
 
-def found_again(heads: Heads, pool: Part) -> None:
+def found_again(heads: Heads, pool: Subset) -> None:
     images = pool.images[:256]
     cached, computed = side_by_side(
         lambda: heads.embedding(images), lambda: Heads(device="cpu", cache=False).embedding(images), 3
@@ -80,7 +80,7 @@ def found_again(heads: Heads, pool: Part) -> None:
     )
 
 
-def fitting(heads: Heads, pool: Part) -> None:
+def fitting(heads: Heads, pool: Subset) -> None:
     images, labels = pool.images[:400], pool.labels[:400]
     fit = lambda: heads.fit(images, labels)  # noqa: E731
     elapsed, busy = seconds(fit, 5), processor_seconds(fit)
@@ -90,7 +90,7 @@ def fitting(heads: Heads, pool: Part) -> None:
     )  # fmt: skip
 
 
-def learning(heads: Heads, pool: Part, test: Part) -> None:
+def learning(heads: Heads, pool: Subset, test: Subset) -> None:
     """Random labels; the logistic regression sees the same labels and the same standardised features."""
     assert heads.normalisation is not None
     mean, deviation = np.array(heads.normalisation.mean), np.array(heads.normalisation.deviation)

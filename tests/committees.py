@@ -1,10 +1,10 @@
-"""Committees for tests: members that mostly agree, as trained networks do, or do not agree at all."""
+"""Synthetic committees for tests; ``noise`` controls how much the members disagree."""
 
 import numpy as np
 
 
 def probabilities(members, images, classes, *, seed=0, noise=1.5, dtype=np.float64):
-    """Softmax outputs (M, N, C): a common score for each class, and noise of each member's own."""
+    """Return softmax outputs (M, N, C) of a score for each class that members share, plus independent noise."""
     rng = np.random.default_rng(seed)
     common = rng.normal(0, 2, (images, classes))
     logits = common + noise * rng.normal(0, 1, (members, images, classes))
@@ -13,7 +13,7 @@ def probabilities(members, images, classes, *, seed=0, noise=1.5, dtype=np.float
 
 
 def arguments(method, *, images=40, members=6, classes=4, seed=0):
-    """What `query` needs for a method of the table."""
+    """Return valid arguments of `query` for a method of the table."""
     rng = np.random.default_rng(seed + 1)
     given = {}
     if method.pool:

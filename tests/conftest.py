@@ -1,4 +1,4 @@
-"""Fixtures that many tests share."""
+"""Fixtures for all tests."""
 
 import signal
 from pathlib import Path
@@ -7,13 +7,13 @@ import pytest
 
 from versionspace.space import kernels
 
-if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a suite in the background: children would not hear Ctrl-C
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # started in the background: child processes would ignore Ctrl-C
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(params=["compiled", "numpy"])
 def either_kernel(request, monkeypatch):
-    """Runs the test twice: with the compiled kernels, which the set-up here must have built, and with NumPy's."""
+    """Run the test twice: with the compiled kernels, which must have been built, and with those in NumPy."""
     assert kernels._kernels is not None, "the compiled kernels are missing: is there a C compiler?"
     monkeypatch.setattr(kernels, "COMPILED", request.param == "compiled")
     return request.param
@@ -21,5 +21,5 @@ def either_kernel(request, monkeypatch):
 
 @pytest.fixture(scope="session")
 def repository():
-    """The root of the repository."""
+    """Return the root folder of the repository."""
     return Path(__file__).parent.parent

@@ -1,4 +1,4 @@
-"""Every definition of the maths in plain loops: slow, obvious, and what the kernels are held to.
+"""Every definition of the maths in plain loops: slow, obvious, and the reference for the kernels.
 
 Nothing here is imported from versionspace. Probabilities are nested as [member][image][class], votes as
 [member][image]; NumPy arrays work too.
@@ -9,7 +9,7 @@ import math
 
 
 def argmax(values):
-    """The lowest index of the largest value."""
+    """Return the lowest index of the largest value."""
     best = 0
     for i in range(1, len(values)):
         if values[i] > values[best]:
@@ -26,7 +26,7 @@ def one_hot(votes, classes):
 
 
 def subspace(votes, x, y):
-    """V_x^y: the members that vote y on image x."""
+    """Return V_x^y: the members that vote for y on image x."""
     return [m for m in range(len(votes)) if votes[m][x] == y]
 
 
@@ -64,7 +64,7 @@ def vote_entropy(votes, x):
 
 
 def pwd(S, ref_votes):
-    """Pairwise disagreement of the members in S."""
+    """Return the pairwise disagreement of the members in S."""
     if len(S) < 2:
         return 0.0
     total = 0.0
@@ -76,7 +76,7 @@ def pwd(S, ref_votes):
 
 
 def soft_vote(S, ref_probs, t):
-    """argmax of the summed probabilities, in float64, in member order."""
+    """Return the argmax of the probabilities, summed in float64 in member order."""
     sums = [0.0] * len(ref_probs[0][0])
     for i in sorted(S):
         for c in range(len(sums)):
@@ -85,7 +85,7 @@ def soft_vote(S, ref_probs, t):
 
 
 def gvd(S, ref_probs, ref_votes):
-    """Gibbs-vote disagreement of the members in S. Hard votes: pass one_hot(votes) as probabilities."""
+    """Return the Gibbs-vote disagreement of the members in S. For hard votes, pass one_hot(votes) as probabilities."""
     T = len(ref_votes[0])
     differing = 0
     for t in range(T):
@@ -109,7 +109,7 @@ def gvd_loo(S, ref_probs, ref_votes):
 
 
 def worst_case(pool_votes, x, diameter, power=0):
-    """−max_y (s/M)^power diameter(V_x^y)."""
+    """Return −max_y (s/M)^power diameter(V_x^y)."""
     values = []
     for y in classes_voted(pool_votes, x):
         S = subspace(pool_votes, x, y)
@@ -118,7 +118,7 @@ def worst_case(pool_votes, x, diameter, power=0):
 
 
 def cells(pool_votes, picks):
-    """The common refinement of the picks' splits: members that vote alike on all of them."""
+    """Return the common refinement of the picks' splits: groups of members that vote alike on all of them."""
     groups = {}
     for m in range(len(pool_votes)):
         groups.setdefault(tuple(int(pool_votes[m][x]) for x in picks), []).append(m)
@@ -152,7 +152,7 @@ def bald(probs, x):
 
 
 def joint_entropy(probs, images):
-    """Entropy of the labels of several images together."""
+    """Return the joint entropy of the labels of several images."""
     M, C = len(probs), len(probs[0][0])
     total = 0.0
     for labels in itertools.product(range(C), repeat=len(images)):
@@ -181,8 +181,8 @@ def nearest(features, centres, x):
 
 
 def gradient_embedding(row, feature):
-    guess = argmax(row)
-    return [(float(p) - (c == guess)) * float(f) for c, p in enumerate(row) for f in feature]
+    predicted = argmax(row)
+    return [(float(p) - (c == predicted)) * float(f) for c, p in enumerate(row) for f in feature]
 
 
 def agreement(votes, x):
@@ -195,6 +195,6 @@ def wrong_agreement(votes, truth):
 
 
 def projection_distance(prediction, votes, truth):
-    """Of one hypothesis, given by its predictions."""
+    """Return the distance of one hypothesis, given by its predictions."""
     N = len(truth)
     return sum(not agreement(votes, x) and prediction[x] != truth[x] for x in range(N)) / N

@@ -1,4 +1,4 @@
-"""Errors that explain themselves do so in other processes, too."""
+"""Errors keep their message and attributes when they are pickled and sent to another process."""
 
 import copy
 import importlib
@@ -15,12 +15,12 @@ for module in ("data", "store", "report"):
     importlib.import_module(f"versionspace.{module}.errors")
 
 
-def kinds(of=ExplainedError):
-    return [of, *(found for below in of.__subclasses__() for found in kinds(below))]
+def subclasses(of=ExplainedError):
+    return [of, *(kind for below in of.__subclasses__() for kind in subclasses(below))]
 
 
-@pytest.mark.parametrize("kind", kinds(), ids=lambda kind: kind.__name__)
-def test_errors_survive_being_sent(kind):
+@pytest.mark.parametrize("kind", subclasses(), ids=lambda kind: kind.__name__)
+def test_errors_survive_pickling_and_copying(kind):
     error = kind.__new__(kind)
     ExplainedError.__init__(error, "k", expected="1", got="2", fix="Ask for fewer.")
     for again in (pickle.loads(pickle.dumps(error)), copy.copy(error)):
@@ -29,12 +29,12 @@ def test_errors_survive_being_sent(kind):
         assert (again.name, again.expected, again.got, again.fix) == ("k", "1", "2", "Ask for fewer.")
 
 
-def ask():
+def misspelt_query():
     return vs.query("gvdd", 1, pool=[[0], [1]])
 
 
-def test_a_pool_of_processes_hears_what_is_wrong():
+def test_a_process_pool_raises_the_error_of_its_worker():
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-        asked = pool.submit(ask)
+        future = pool.submit(misspelt_query)
         with pytest.raises(InputError, match="Did you mean 'gvd'"):
-            asked.result(timeout=60)
+            future.result(timeout=60)

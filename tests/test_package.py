@@ -1,4 +1,4 @@
-"""The package as its users meet it: imported, installed from a wheel, read about."""
+"""The package as users see it: its imports, its documentation, its wheel."""
 
 import os
 import re
@@ -18,12 +18,12 @@ def python(code, interpreter=sys.executable, **environment):
     return done.stdout
 
 
-def test_importing_brings_in_nothing_heavy():
+def test_import_loads_no_heavy_package():
     heavy = "{'torch', 'sklearn', 'scipy', 'matplotlib', 'pandas', 'typer', 'rich', 'multiprocessing'}"
     assert python(f"import sys, versionspace; print(sorted({heavy} & set(sys.modules)))") == "[]\n"
 
 
-def test_the_core_never_imports_torch():
+def test_a_query_does_not_import_torch():
     code = """
 import sys, numpy as np, versionspace as vs
 pool = np.array([[0, 1], [1, 1]])
@@ -33,7 +33,7 @@ print("torch" in sys.modules)
     assert python(code) == "False\n"
 
 
-def test_everything_public_is_there_and_documented():
+def test_every_public_name_exists_and_is_documented():
     for name in vs.__all__:
         assert getattr(vs, name) is not None
         if callable(getattr(vs, name)):
@@ -47,7 +47,7 @@ def test_every_public_function_has_an_example():
             assert ">>>" in value.__doc__, name
 
 
-def test_the_changelog_is_about_this_version(repository):
+def test_the_changelog_starts_with_this_version(repository):
     newest = re.search(r"^## (\S+)", (repository / "CHANGELOG.md").read_text(), re.MULTILINE)
     assert newest is not None
     assert newest[1] == vs.__version__
@@ -59,20 +59,20 @@ def test_the_readme_examples_run(repository):
     python("\n".join(blocks))
 
 
-def test_the_readme_names_every_file_of_the_core(repository):
+def test_the_readme_lists_every_file_of_the_core(repository):
     tree = (repository / "README.md").read_text()
     for path in (repository / "src" / "versionspace").rglob("*.[pc]*"):
         if path.suffix in (".py", ".c") and not path.name.startswith("__") and path.parent.name in ("space", "query"):
             assert path.name in tree, path.name
 
 
-def test_pages_that_the_source_points_to_are_there(repository):
+def test_documents_that_the_source_mentions_exist(repository):
     for path in (repository / "src" / "versionspace").rglob("*.py"):
         for page in re.findall(r"docs/[\w-]+\.md", path.read_text()):
             assert (repository / page).exists(), f"{path.name}: {page}"
 
 
-def test_the_contracts_name_the_core(repository):
+def test_the_import_contracts_cover_the_core(repository):
     config = tomllib.loads((repository / "pyproject.toml").read_text())
     layers, forbidden = config["tool"]["importlinter"]["contracts"]
     assert layers["type"] == "layers"
@@ -81,7 +81,7 @@ def test_the_contracts_name_the_core(repository):
 
 
 @pytest.mark.slow
-def test_the_wheel_works_in_an_empty_environment(repository, tmp_path):
+def test_the_wheel_works_in_a_new_environment(repository, tmp_path):
     source = tmp_path / "source"
     tracked = subprocess.run(["git", "ls-files", "-z"], cwd=repository, capture_output=True, check=True).stdout
     for name in tracked.decode().split("\0")[:-1]:
@@ -113,8 +113,8 @@ print(vs.query("gvd", 1, pool=[[0, 0, 1], [0, 1, 0]], reference=[[0, 0], [0, 1]]
 
 
 @pytest.mark.slow
-def test_without_a_compiler_the_package_installs_and_gives_the_same(repository, tmp_path):
-    """The kernels are optional: a C compiler that fails must not fail the install."""
+def test_without_a_compiler_the_package_installs_and_returns_the_same(repository, tmp_path):
+    """The kernels are optional: if the C compiler fails, the installation must succeed."""
     code = "import sys, versionspace as vs; from versionspace.space import kernels; print(kernels.COMPILED, {})"
     answer = "vs.query('gvd', 3, pool=[[0, 0, 1, 1], [0, 1, 0, 1]], reference=[[0, 0], [0, 1]], vote='hard', seed=0)"
     with_kernels = python(code.format(answer))

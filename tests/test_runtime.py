@@ -1,10 +1,9 @@
-"""What a campaign is held to beside versions: the processor that rounds."""
+"""The name of the hardware that determines rounding, which campaigns record."""
 
 import pytest
 import torch
 
-from versionspace import machine
-from versionspace import runtime as work
+from versionspace import machine, runtime
 
 XEON = {"model name": "Intel(R) Xeon(R) Processor", "cpu family": "6", "model": "207"}
 
@@ -19,18 +18,18 @@ XEON = {"model name": "Intel(R) Xeon(R) Processor", "cpu family": "6", "model": 
         ({}, False),
     ],
 )
-def test_processors_of_one_kind_have_one_name(other, same, monkeypatch):
+def test_only_processors_of_the_same_kind_have_the_same_name(other, same, monkeypatch):
     names = []
-    for found in (XEON, other):
-        monkeypatch.setattr(work, "cpuinfo", lambda found=found: found)
-        monkeypatch.setattr(machine, "cpuinfo", lambda found=found: found)
-        names.append(work.arithmetic(torch.device("cpu")))
+    for info in (XEON, other):
+        monkeypatch.setattr(runtime, "cpuinfo", lambda info=info: info)
+        monkeypatch.setattr(machine, "cpuinfo", lambda info=info: info)
+        names.append(runtime.arithmetic(torch.device("cpu")))
     assert (names[0] == names[1]) is same
     assert names[1].endswith(torch.backends.cpu.get_cpu_capability())
 
 
-def test_a_gpu_is_not_the_processor_beside_it(monkeypatch):
+def test_a_gpu_has_its_own_name(monkeypatch):
     monkeypatch.setattr(torch.cuda, "get_device_name", lambda device: f"GPU {device.index}")
-    assert work.arithmetic(torch.device("cuda", 1)) == "GPU 1"
-    here = work.arithmetic(torch.device("cpu"))
-    assert work.arithmetic(torch.device("mps")) == f"mps of {here}"
+    assert runtime.arithmetic(torch.device("cuda", 1)) == "GPU 1"
+    cpu = runtime.arithmetic(torch.device("cpu"))
+    assert runtime.arithmetic(torch.device("mps")) == f"mps of {cpu}"

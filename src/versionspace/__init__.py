@@ -1,19 +1,19 @@
-"""versionspace: which images to label next, by shrinking the set of classifiers that still fit your labels.
+"""Active learning: choose the images to label next by shrinking the set of classifiers that fit the labels.
 
 >>> import numpy as np
 >>> import versionspace as vs
 >>> rng = np.random.default_rng(0)
->>> pool = rng.dirichlet(np.ones(3), size=(8, 100))        # your 8 models' probabilities on 100 images, 3 classes
->>> reference = rng.dirichlet(np.ones(3), size=(8, 50))    # and on 50 held-out images
+>>> pool = rng.dirichlet(np.ones(3), size=(8, 100))        # probabilities of 8 models on 100 images, 3 classes
+>>> reference = rng.dirichlet(np.ones(3), size=(8, 50))    # the same models on 50 held-out images
 >>> vs.query("gvd", 5, pool=pool, reference=reference, seed=0)
 array([64, 41, 13,  6, 51])
 """
 
-import importlib
 from typing import TYPE_CHECKING, Any
 
 from versionspace._version import __version__
 from versionspace.errors import InputError, TrainingError, VersionspaceError
+from versionspace.extras import require
 from versionspace.query import METHODS, Stream, query, utilities
 from versionspace.space import (
     ProjectionDistance,
@@ -60,19 +60,17 @@ __all__ = [
 ]
 
 
-_ELSEWHERE = {
-    "Ensemble": "ensemble", "Training": "ensemble", "Campaign": "campaign", "run": "campaign",
-    "label_folder": "label.create",
+_LAZY = {
+    "Ensemble": ("ensemble", "run"), "Training": ("ensemble", "run"),
+    "Campaign": ("campaign", "run"), "run": ("campaign", "run"),
+    "label_folder": ("label.create", "label"),
 }  # fmt: skip
+"""Public names that need more than NumPy: the module that defines each, and the extra that it requires."""
 
 
 def __getattr__(name: str) -> Any:
-    """What needs more than NumPy is imported when it is asked for."""
-    if name not in _ELSEWHERE:
+    """Import a public name on first access. Raises `MissingPackageError` if its extra is not installed."""
+    if name not in _LAZY:
         raise AttributeError(f"module 'versionspace' has no attribute {name!r}")
-    try:
-        return getattr(importlib.import_module(f"versionspace.{_ELSEWHERE[name]}"), name)
-    except ModuleNotFoundError as error:
-        raise ImportError(
-            f"versionspace.{name} needs {error.name}, which is not installed: pip install 'versionspace[run]'"
-        ) from error
+    module, extra = _LAZY[name]
+    return require(f"versionspace.{module}", extra, attribute=name)

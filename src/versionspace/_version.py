@@ -1,3 +1,3 @@
-"""The version, in one place: the changelog is held to it by a test."""
+"""The version. A test compares it with the changelog."""
 
 __version__ = "0.1.0"

@@ -1,28 +1,26 @@
-"""Every error that versionspace raises on purpose.
+"""The errors that versionspace raises deliberately.
 
-    VersionspaceError
-    ├── TrainingError                      a member's loss is not finite, or memory ran out
-    └── ExplainedError                     says what was expected, what arrived and what to do
-        ├── InputError (also a ValueError)     what was given cannot be used
-        ├── MissingPackageError                an optional package is not installed
-        ├── DataError                          a dataset or a folder of images (versionspace.data.errors)
-        │   ├── ChecksumError                      a file is not the published one
-        │   ├── FormatError                        a file is not in its format, or cut short
-        │   └── SourceError                        no source could give the dataset
-        ├── StoreError                         a campaign's folder cannot be read or written (versionspace.store.errors)
-        │   └── LockedError                        another process has it
-        └── ReportError                        a report cannot be made there (versionspace.report.errors)
-
-A message says what was expected, what arrived and what to do next.
+VersionspaceError
+├── TrainingError                  a member's loss is not finite, or memory ran out
+└── ExplainedError                 states what was expected, what arrived and how to fix it
+    ├── InputError                     an argument is invalid (also a ValueError)
+    ├── MissingPackageError            an optional package is not installed (also an ImportError)
+    ├── DataError                      a dataset or a folder of images is unusable (versionspace.data.errors)
+    │   ├── ChecksumError                  a file differs from the published one
+    │   ├── FormatError                    a file is truncated or not in the expected format
+    │   └── SourceError                    no source provides the dataset
+    ├── StoreError                     a campaign folder cannot be read or written (versionspace.store.errors)
+    │   └── LockedError                    another process uses it
+    └── ReportError                    a report cannot be written (versionspace.report.errors)
 """
 
 
 class VersionspaceError(Exception):
-    """The root of all errors that versionspace raises on purpose."""
+    """The base class of all errors that versionspace raises deliberately."""
 
 
 class ExplainedError(VersionspaceError):
-    """An error that names what is wrong, and says what was expected, what arrived and what to do."""
+    """An error that names its subject, and states what was expected, what arrived and how to fix it."""
 
     def __init__(self, name: str, *, expected: str, got: str, fix: str) -> None:
         super().__init__(f"{name}: expected {expected}, got {got}. {fix}")
@@ -32,18 +30,18 @@ class ExplainedError(VersionspaceError):
         self.fix = fix
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Errors cross to other processes, where pools of workers hang on one that cannot be made again."""
-        return _again, (type(self), self.name, self.expected, self.got, self.fix), self.__dict__
+        """Make the error picklable: a process pool hangs if a worker raises an error that cannot be unpickled."""
+        return _rebuild, (type(self), self.name, self.expected, self.got, self.fix), self.__dict__
 
 
-def _again(kind: type[ExplainedError], name: str, expected: str, got: str, fix: str) -> ExplainedError:
+def _rebuild(kind: type[ExplainedError], name: str, expected: str, got: str, fix: str) -> ExplainedError:
     error = kind.__new__(kind)
     ExplainedError.__init__(error, name, expected=expected, got=got, fix=fix)
     return error
 
 
 class InputError(ExplainedError, ValueError):
-    """An argument that cannot be used.
+    """An argument is invalid.
 
     >>> raise InputError("k", expected="1 to 100", got="101", fix="Ask for fewer images.")
     Traceback (most recent call last):
@@ -51,12 +49,15 @@ class InputError(ExplainedError, ValueError):
     """
 
 
-class MissingPackageError(ExplainedError):
-    """An optional package that is not installed: names the extra that installs it."""
+class MissingPackageError(ExplainedError, ImportError):
+    """An optional package is not installed; the message names the extra that installs it."""
+
+    name: str
+    """The package."""
 
 
 class TrainingError(VersionspaceError):
-    """A member could not be trained: says which, at which epoch, and what to try.
+    """A member cannot be trained; the message names the member and the epoch, and suggests what to try.
 
     >>> raise TrainingError("member 3, epoch 7: expected a finite training loss, got nan. Try a lower rate.")
     Traceback (most recent call last):

@@ -1,4 +1,4 @@
-"""Optional packages: imported where they are used, with a message that says how to install them."""
+"""Optional packages: import them where they are used, and say how to install those that are missing."""
 
 import importlib
 from typing import Any
@@ -12,27 +12,35 @@ EXTRAS = {
     "jinja2": "report", "markupsafe": "report", "matplotlib": "report",
     "onnx": "onnx", "onnxruntime": "onnx", "onnxscript": "onnx",
 }  # fmt: skip
-"""The extra of `versionspace` that installs each optional package."""
+"""The extra of versionspace that installs each optional package."""
 
 
-def require(module: str, extra: str | None = None) -> Any:
-    """Import and return a module of an optional package.
+def require(module: str, extra: str | None = None, *, attribute: str | None = None) -> Any:
+    """Import and return a module that is, or that imports, an optional package; or an attribute of that module.
 
-    Raises `MissingPackageError`, which names the extra to install. ``extra``: by default the one in `EXTRAS`.
+    Raises `MissingPackageError`, which names the extra to install; by default the one in `EXTRAS`.
 
     >>> require("json").dumps([1])
     '[1]'
     """
     try:
-        return importlib.import_module(module)
+        imported = importlib.import_module(module)
+        return imported if attribute is None else getattr(imported, attribute)
+    except MissingPackageError:
+        raise
     except ImportError as error:
-        package = module.partition(".")[0]
-        raise missing(package, extra or EXTRAS.get(package, ""), error) from error
+        package = (error.name or module).partition(".")[0]
+        if package == "versionspace":  # a module of our own: no installation fixes that
+            raise
+        raise missing_package(package, error, extra) from error
 
 
-def missing(package: str, extra: str, error: ImportError) -> MissingPackageError:
-    """Return the error about a package that cannot be imported."""
-    wanted = f"versionspace[{extra}]" if extra else package
+def missing_package(package: str, error: ImportError, extra: str | None = None) -> MissingPackageError:
+    """Return the error about a package that cannot be imported; ``extra``: by default the one in `EXTRAS`."""
+    extra = extra or EXTRAS.get(package)
     return MissingPackageError(
-        package, expected="this Python package to be installed", got=str(error), fix=f"pip install '{wanted}'"
+        package,
+        expected="this Python package to be installed",
+        got=str(error),
+        fix=f"Install it with: pip install '{f'versionspace[{extra}]' if extra else package}'",
     )

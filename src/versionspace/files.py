@@ -16,9 +16,9 @@ UNFINISHED = ".*.new"
 def replacing(target: Path, durable: bool = True) -> Iterator[Path]:
     """Yield a temporary path beside ``target``; rename it to ``target`` when the block succeeds.
 
-    The content is on disk before the name changes, and the new name is on disk before the block ends, so that a power
-    cut leaves the old file or the new one. When the block raises, the temporary file is deleted and the old file stays.
-    ``durable=False`` does not wait for the disk: for files that can be made again.
+    The content is on disk before the name changes, and the new name is on disk before the block ends, so a power
+    failure leaves either the old file or the new one. If the block raises, the temporary file is deleted and the old
+    file remains. ``durable=False`` does not wait for the disk, for files that can be recreated.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -43,7 +43,7 @@ def replacing(target: Path, durable: bool = True) -> Iterator[Path]:
 
 @contextmanager
 def replacing_folder(target: Path) -> Iterator[Path]:
-    """Like `replacing`, for a folder that the block creates and fills. An existing ``target`` is deleted first."""
+    """Like `replacing`, for a folder that the block creates and fills. The old folder is deleted before the rename."""
     target.parent.mkdir(parents=True, exist_ok=True)
     temporary = _temporary(target)
     try:
@@ -63,7 +63,7 @@ def _temporary(target: Path) -> Path:
 
 
 def write_bytes(path: Path, content: bytes, mode: int = 0o666) -> str:
-    """Write a file with `replacing` and return its SHA-256. ``mode``: the permissions it has from the start."""
+    """Write a file with `replacing` and return its SHA-256. The file is created with the permissions ``mode``."""
     with (
         replacing(path) as temporary,
         open(temporary, "wb", opener=lambda name, flags: os.open(name, flags, mode)) as file,
@@ -73,13 +73,13 @@ def write_bytes(path: Path, content: bytes, mode: int = 0o666) -> str:
 
 
 def sha256(path: Path) -> str:
-    """Return the SHA-256 of a file's content, in hex."""
+    """Return the SHA-256 of the content of a file, in hex."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def is_sha256(text: str) -> bool:
-    """Return whether a text is a SHA-256 in hex, and so can be the id of an image in a folder.
+    """Return whether a text is a SHA-256 in hex, as are the ids of images in a folder.
 
     >>> is_sha256("ab" * 32), is_sha256("17")
     (True, False)
@@ -88,7 +88,7 @@ def is_sha256(text: str) -> bool:
 
 
 def sync(path: Path) -> None:
-    """Flush a file or a folder's entries to disk, where the operating system supports it."""
+    """Flush a file, or the entries of a folder, to disk if the operating system supports it."""
     if os.name != "posix":
         return
     descriptor = os.open(path, os.O_RDONLY)

@@ -1,4 +1,4 @@
-"""A lock between processes: an OS lock on a file, released when its holder ends, however that happens."""
+"""A lock between processes: an operating system lock on a file, released when its holder ends or is killed."""
 
 import errno
 import os
@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-SECONDS = 0.2
-"""Pause between two attempts to take a lock that another process holds."""
+POLL_SECONDS = 0.2
+"""Pause between two attempts to acquire a lock that another process holds."""
 _UNSUPPORTED = {getattr(errno, name, errno.ENOSYS) for name in ("ENOLCK", "ENOSYS", "EOPNOTSUPP", "ENOTSUP")}
 _HELD = {errno.EAGAIN, errno.EACCES, errno.EDEADLK}
 
@@ -40,10 +40,10 @@ class FileLock:
         return self._descriptor is not None
 
     def acquire(self) -> bool:
-        """Take the lock; return False if another process, or another `FileLock` of this one, holds it."""
+        """Acquire the lock; return False if another process, or another `FileLock` in this process, holds it."""
         descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o644)
         try:
-            if not _locked(descriptor) or not _names(self.path, descriptor):
+            if not _try_lock(descriptor) or not _is_file(self.path, descriptor):
                 os.close(descriptor)
                 return False
             os.ftruncate(descriptor, 0)
@@ -56,25 +56,25 @@ class FileLock:
         return True
 
     def wait(self, waiting: Callable[[], None] = lambda: None) -> None:
-        """Take the lock, waiting until it is free. ``waiting`` is called once if that takes a while."""
+        """Acquire the lock, waiting until it is free. ``waiting`` is called once if it is not free immediately."""
         if self.acquire():
             return
         waiting()
         while not self.acquire():
-            time.sleep(SECONDS)
+            time.sleep(POLL_SECONDS)
 
     def holder(self) -> str:
-        """Return the process id of the holder as text, or an empty text if it is unknown."""
+        """Return the process id of the last holder as text, or an empty text if it is unknown."""
         with suppress(OSError):
             return self.path.read_bytes()[:32].decode(errors="replace").strip()
         return ""
 
     def release(self) -> None:
-        """Release the lock; without effect if it is not held."""
+        """Release the lock. Does nothing if it is not held."""
         if self._descriptor is None:
             return
         if self._unlink:
-            with suppress(OSError):  # before the release: whoever waits then sees that the file was replaced
+            with suppress(OSError):  # before the release, so that a waiting process sees that the file was deleted
                 self.path.unlink()
         os.close(self._descriptor)
         self._descriptor = None
@@ -92,15 +92,15 @@ def exclusive(path: Path, waiting: Callable[[], None]) -> Iterator[None]:
         lock.release()
 
 
-def _names(path: Path, descriptor: int) -> bool:
-    """Whether the path still names the locked file, which its former holder may have deleted."""
+def _is_file(path: Path, descriptor: int) -> bool:
+    """Return whether the path still names the open file, which its former holder may have deleted."""
     with suppress(FileNotFoundError):
         return os.path.samestat(os.fstat(descriptor), path.stat())
     return False
 
 
-def _locked(descriptor: int) -> bool:
-    """Lock an open file; return False if another process holds the lock."""
+def _try_lock(descriptor: int) -> bool:
+    """Lock an open file; return False if another process holds the lock. True if locks are unsupported."""
     try:
         _lock(descriptor)
     except OSError as error:
@@ -115,7 +115,7 @@ if sys.platform == "win32":
     import msvcrt
 
     def _lock(descriptor: int) -> None:
-        # Far beyond the process id at the start of the file, which other processes must be able to read.
+        # Lock a byte far beyond the process id, which other processes must be able to read.
         os.lseek(descriptor, 1 << 20, os.SEEK_SET)
         msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
         os.lseek(descriptor, 0, os.SEEK_SET)

@@ -1,4 +1,4 @@
-"""This computer: how many cores the process may use, and which processor it has. Imports no training framework."""
+"""The number of cores that this process may use, and the processor of this machine."""
 
 import os
 import platform
@@ -12,13 +12,13 @@ def cores() -> int:
 
 
 def processor() -> str:
-    """Return the name that this computer's processor gives itself."""
+    """Return the model name of the processor."""
     return cpuinfo().get("model name") or platform.processor() or platform.machine()
 
 
 @cache
 def cpuinfo() -> dict[str, str]:
-    """Return what Linux reports about the first core; an empty dict elsewhere."""
+    """Return what Linux reports about the first core; an empty dict on other systems."""
     try:
         first = Path("/proc/cpuinfo").read_text(encoding="utf-8").strip().split("\n\n")[0]
     except OSError:

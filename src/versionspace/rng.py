@@ -1,7 +1,7 @@
-"""Randomness by name: every draw derives from one root seed and the names of what it is for.
+"""Random numbers derived by name: every draw is a function of a root seed and the names of its purpose.
 
-Nothing here is global and nothing depends on the order of calls: the hash of an image's position is the same
-whether the pool is looked at whole or in chunks.
+There is no global state, and no result depends on the order of calls: the hash of an image's position is the same
+whether the pool is processed at once or in chunks.
 
 >>> key(7, "ties") == key(7, "ties"), key(7, "ties") == key(8, "ties")
 (True, False)
@@ -22,7 +22,10 @@ _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
 def root(seed: object) -> int:
-    """The seed as a Python integer; None draws a fresh one from the operating system."""
+    """Return the seed as a Python integer; None draws a new one from the operating system.
+
+    Raises `InputError` unless it is None or an integer of at least 0.
+    """
     if seed is None:
         return secrets.randbits(64)
     try:
@@ -34,7 +37,7 @@ def root(seed: object) -> int:
             "seed",
             expected="an integer of at least 0, or None",
             got=repr(seed),
-            fix="Pass a whole number to get the same answer again, or None for a fresh draw.",
+            fix="Pass an integer for a reproducible result, or None for a new random seed.",
         )
     return value
 
@@ -45,17 +48,17 @@ def _digest(seed: int, names: tuple[str | int, ...], size: int) -> int:
 
 
 def key(seed: int, *names: str | int) -> int:
-    """64 bits that belong to this seed and these names."""
+    """Return 64 bits derived from this seed and these names."""
     return _digest(seed, names, 8)
 
 
 def generator(seed: int, *names: str | int) -> np.random.Generator:
-    """A generator of its own for this seed and these names."""
+    """Return an independent generator derived from this seed and these names."""
     return np.random.Generator(np.random.Philox(key=_digest(seed, names, 16)))
 
 
 def hashes(key: int, positions: Array) -> Words:
-    """Hash of (key, position), 64 bits each: splitmix64 (Steele, Lea and Flood 2014), entered at any position."""
+    """Return 64-bit hashes of (key, position): the splitmix64 sequence at any position (Steele, Lea and Flood 2014)."""
     z: Words = (positions.astype(np.uint64) + np.uint64(1)) * _GOLDEN + np.uint64(key)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -63,22 +66,22 @@ def hashes(key: int, positions: Array) -> Words:
 
 
 def id_hashes(key: int, ids: Array) -> Words:
-    """Hash of (key, id) for ids that are whole numbers or text; of a SHA-256 digest, its first 64 bits do."""
-    numbers = ids if ids.dtype.kind in "iu" else np.array([_number(text) for text in ids.tolist()], np.uint64)
+    """Return 64-bit hashes of (key, id), for integer or text ids. Of a SHA-256, the first 64 bits are used."""
+    numbers = ids if ids.dtype.kind in "iu" else np.array([_text_hash(text) for text in ids.tolist()], np.uint64)
     return hashes(key, numbers)
 
 
-def _number(text: str) -> int:
+def _text_hash(text: str) -> int:
     if _SHA256.fullmatch(text):
         return int(text[:16], 16)
     return int.from_bytes(hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=8).digest(), "little")
 
 
 def uniforms(key: int, positions: Array) -> Floats:
-    """Uniform numbers in [0, 1) that are functions of (key, position)."""
+    """Return uniform numbers in [0, 1) that are functions of (key, position)."""
     return as_uniforms(hashes(key, positions))
 
 
 def as_uniforms(words: Words) -> Floats:
-    """Hashes as numbers in [0, 1)."""
+    """Convert 64-bit hashes to numbers in [0, 1)."""
     return (words >> np.uint64(11)).astype(np.float64) * 2.0**-53

@@ -1,7 +1,7 @@
-"""Where and on how many threads the work is done.
+"""Torch devices, thread pools and memory.
 
-A group of members is the unit of work: each runs on one thread, several groups side by side. No bit then depends on
-the number of threads, and small networks do not wait for threads to meet after every layer.
+The unit of parallel work is a group of members: each group runs on one thread, several groups at a time. Results are
+then bitwise independent of the number of threads, and small networks do not synchronise threads after every layer.
 """
 
 import ctypes
@@ -22,9 +22,16 @@ from versionspace.machine import cores, cpuinfo, processor
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
+_CPU_KEYS = ("cpu family", "model", "CPU implementer", "CPU part")
+"""Entries of /proc/cpuinfo, on x86 and ARM, that distinguish processors with the same model name (as in clouds)."""
+
 
 def pick_device(name: str) -> torch.device:
-    """ "auto": a GPU where there is one; of several, by its number, since each thread has a current one of its own."""
+    """Return the device of this name; "auto" is a GPU if there is one, else the CPU.
+
+    A GPU is returned with its index, because every thread has its own current device. Raises `InputError` if the
+    device is unknown or not available.
+    """
     if name == "auto":
         if torch.cuda.is_available():
             return torch.device("cuda", torch.cuda.current_device())
@@ -35,30 +42,31 @@ def pick_device(name: str) -> torch.device:
             device = torch.device("cuda", torch.cuda.current_device())
         torch.empty(1, device=device)
     except (RuntimeError, AssertionError) as error:
+        reason = str(error).split("\n")[0].rstrip(".")
         raise InputError(
             "device",
             expected="'auto', 'cpu' or a device of this machine",
             got=repr(name),
-            fix=str(error).split("\n")[0].rstrip(".") + ". A campaign's is machine.device, which may be changed.",
+            fix=f"{reason}. In a campaign, the key is machine.device, which may change on resume.",
         ) from error
     return device
 
 
 def arithmetic(device: torch.device) -> str:
-    """What rounds: other processors add up in another order, and what is trained on other last bits is another net."""
+    """Return a name of the hardware that determines rounding.
+
+    Other processors add numbers in a different order. The results differ in their last bits, and so do the networks
+    trained on them.
+    """
     if device.type == "cuda":
         return str(torch.cuda.get_device_name(device))
-    numbers = "-".join(cpuinfo()[key] for key in _KINDS if key in cpuinfo())
-    found = ", ".join(filter(None, [processor(), numbers, torch.backends.cpu.get_cpu_capability()]))
-    return found if device.type == "cpu" else f"{device.type} of {found}"
-
-
-_KINDS = ("cpu family", "model", "CPU implementer", "CPU part")
-"""What tells processors apart that have one name, as those of rented machines do: of x86 and of ARM."""
+    model = "-".join(cpuinfo()[key] for key in _CPU_KEYS if key in cpuinfo())
+    cpu = ", ".join(filter(None, [processor(), model, torch.backends.cpu.get_cpu_capability()]))
+    return cpu if device.type == "cpu" else f"{device.type} of {cpu}"
 
 
 def pick_threads(threads: int | None) -> int:
-    """As many as given, or as the process may use."""
+    """Return the number of threads to use; None means all cores that the process may use."""
     if threads is None:
         return cores()
     if threads < 1:
@@ -68,7 +76,10 @@ def pick_threads(threads: int | None) -> int:
 
 @cache
 def keep_memory() -> bool:
-    """Tells glibc to keep what is freed instead of giving it back page by page, which costs a tenth of a step."""
+    """Make glibc keep freed memory, and return whether that succeeded.
+
+    Returning it to the system page by page takes a tenth of a training step.
+    """
     if not sys.platform.startswith("linux"):
         return False
     try:
@@ -81,35 +92,36 @@ def keep_memory() -> bool:
 
 _ADVICE = {
     "training": "fewer threads (each trains a group of members), a smaller batch or smaller images",
-    "predicting": "fewer threads (each looks at some images), smaller images or fewer images in one call",
+    "predicting": "fewer threads (each processes some of the images), smaller images or fewer images per call",
 }
 
 
 @contextmanager
-def enough_memory(doing: str) -> Iterator[None]:
-    """Memory that runs out while "training" or "predicting" becomes a sentence."""
+def enough_memory(activity: str) -> Iterator[None]:
+    """Raise `TrainingError` with advice if memory runs out while "training" or "predicting"."""
     try:
         yield
     except (RuntimeError, MemoryError) as error:
-        said = str(error)
-        if not isinstance(error, MemoryError) and not re.search("(out of|allocate|not enough) memory", said, re.I):
+        message = str(error)
+        if not isinstance(error, MemoryError) and not re.search("(out of|allocate|not enough) memory", message, re.I):
             raise
         raise TrainingError(
-            f"memory ran out while {doing}. Try {_ADVICE[doing]}. "
-            f"What was said: {said.splitlines()[0] if said else 'out of memory'}"
+            f"memory ran out while {activity}. Try {_ADVICE[activity]}. "
+            f"The error was: {message.splitlines()[0] if message else 'out of memory'}"
         ) from error
 
 
 class StoppedError(Exception):
-    """Work that ended early because other work failed or somebody pressed Ctrl-C; never seen by a caller."""
+    """Work ended early because other work failed or the user pressed Ctrl-C. Never propagates to a caller."""
 
 
 def side_by_side(
     work: Callable[[Item], Result], items: Iterable[Item], threads: int, stop: threading.Event | None = None
 ) -> list[Result]:
-    """``[work(item) for item in items]``, each on one thread, several at a time.
+    """Return ``[work(item) for item in items]``, computed on several threads, one item per thread at a time.
 
-    The first error, or Ctrl-C, ends the rest: what waits is not begun, and what runs is told by ``stop``.
+    On the first error or Ctrl-C, waiting items are cancelled and ``stop`` is set, on which running work should raise
+    `StoppedError`; the error is raised when the running work has ended.
     """
     todo = list(items)
     before = torch.get_num_threads()

@@ -1,4 +1,4 @@
-"""Text for people: file names that can be printed, durations, percentages, and the nearest name to a misspelt one."""
+"""Text for people: printable file names, durations, percentages, and suggestions for misspelt names."""
 
 import difflib
 import os
@@ -7,20 +7,20 @@ from collections.abc import Iterable
 
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _FIRST, _LAST = 0xDC80, 0xDCFF
-"""The code points to which Python decodes bytes 0x80 to 0xFF that are not UTF-8."""
+"""The code points to which Python decodes the bytes 0x80 to 0xFF in a file name that is not UTF-8."""
 
 
 def printable(name: str | os.PathLike[str]) -> str:
-    r"""Return a file name, or a sentence that contains file names, with every byte that is not UTF-8 as ``\xNN``.
+    r"""Return a file name, or a text that contains file names, with bytes that are not UTF-8 replaced by ``\xNN``.
 
     >>> print(printable("caf\udce9.jpg"), printable("café.jpg"))
     caf\xe9.jpg café.jpg
     """
-    return _SURROGATES.sub(_escaped, os.fspath(name))
+    return _SURROGATES.sub(_escape, os.fspath(name))
 
 
-def _escaped(found: "re.Match[str]") -> str:
-    code = ord(found[0])
+def _escape(match: "re.Match[str]") -> str:
+    code = ord(match[0])
     return f"\\x{code - 0xDC00:02x}" if _FIRST <= code <= _LAST else f"\\u{code:04x}"
 
 
@@ -30,8 +30,8 @@ def nearest(name: str, known: Iterable[str], cutoff: float = 0.5) -> str | None:
     >>> nearest("gdv", ["gvd", "random"]), nearest("zebra", ["gvd", "random"])
     ('gvd', None)
     """
-    found = difflib.get_close_matches(name, list(known), n=1, cutoff=cutoff)
-    return found[0] if found else None
+    matches = difflib.get_close_matches(name, list(known), n=1, cutoff=cutoff)
+    return matches[0] if matches else None
 
 
 def did_you_mean(name: str, known: Iterable[str], otherwise: str, cutoff: float = 0.5) -> str:
@@ -40,12 +40,12 @@ def did_you_mean(name: str, known: Iterable[str], otherwise: str, cutoff: float 
     >>> did_you_mean("gdv", ["gvd"], "See the list."), did_you_mean("zebra", ["gvd"], "See the list.")
     ("Did you mean 'gvd'?", 'See the list.')
     """
-    found = nearest(name, known, cutoff)
-    return otherwise if found is None else f"Did you mean {found!r}?"
+    near = nearest(name, known, cutoff)
+    return otherwise if near is None else f"Did you mean {near!r}?"
 
 
 def percent(value: float | None) -> str:
-    """Return a share as a percentage.
+    """Return a share as a percentage, or a dash for None.
 
     >>> percent(0.934), percent(None)
     ('93.4%', '–')
@@ -54,7 +54,7 @@ def percent(value: float | None) -> str:
 
 
 def duration(seconds: float, rough: bool = False) -> str:
-    """Return a number of seconds as text; ``rough`` leaves out digits that an estimate does not have.
+    """Return a number of seconds as text; ``rough`` omits the seconds after the first minute, for estimates.
 
     >>> duration(75), duration(7300), duration(75, rough=True)
     ('1 min 15 s', '2 h 1 min', '1 min')

@@ -120,7 +120,7 @@ def test_the_pool_is_read_a_chunk_at_a_time(tmp_path):
     images = np.lib.format.open_memmap(tmp_path / "pool.npy", "w+", np.uint8, (2000, 64, 64, 3))
     images[:, 0, 0, 0] = np.arange(2000) % 251
     ids = np.random.default_rng(0).permutation(2000)
-    dataset = data.Dataset("made up", ("a", "b"), data.Part(images, ids % 2, ids))
+    dataset = data.Dataset("made up", ("a", "b"), data.Subset(images, ids % 2, ids))
     none = ids[:0]
     found = Pictures(dataset, Cut(np.sort(ids), none, none, none, none, none))
     tracemalloc.start()

@@ -47,7 +47,7 @@ def svhn(tmp_path):
     return folder
 
 
-def test_all_datasets_are_listed():
+def test_list_shows_every_dataset():
     listed = run("list")
     for name in DATASETS:
         assert f"{name} " in listed
@@ -60,47 +60,47 @@ def test_info_before_fetching():
     assert "no: versionspace data fetch svhn" in shown
 
 
-def test_other_files_are_taken_only_knowingly(svhn):
+def test_different_files_must_be_accepted_explicitly(svhn):
     told = refused("fetch", "svhn", "--from", str(svhn))
     assert "train_32x32.mat: expected md5:e26dedcc434d2e4c54c9b2d4a06d8373, got md5:" in told
     assert "--accept-different" in told
     done = run("fetch", "svhn", "--from", str(svhn), "--accept-different")
     assert "differ from the published files and were accepted" in done
-    assert "svhn is here and verified" in done
+    assert "svhn is cached and verified" in done
     assert "not the published files" in run("info", "svhn")
     assert "yes, different" in run("list")
-    assert "svhn is here and verified" in run("fetch", "svhn")
+    assert "svhn is cached and verified" in run("fetch", "svhn")
 
 
-def test_the_cache_can_be_named(svhn, tmp_path):
+def test_the_cache_option(svhn, tmp_path):
     run("fetch", "svhn", "--from", str(svhn), "--accept-different", "--cache", str(tmp_path / "other"))
     assert (tmp_path / "other" / "svhn" / "dataset.json").exists()
     assert not (tmp_path / "cache").exists()
 
 
-def test_digits_are_always_here():
-    assert "digits is here" in run("fetch", "digits")
+def test_digits_are_always_cached():
+    assert "digits is cached" in run("fetch", "digits")
 
 
-def test_a_folder_is_read_and_what_is_wrong_with_it_listed(tmp_path):
+def test_info_reads_a_folder_and_lists_its_problems(tmp_path):
     (tmp_path / "photos" / "cat").mkdir(parents=True)
     Image.new("L", (9, 9)).save(tmp_path / "photos" / "cat" / "[good].png")
     (tmp_path / "photos" / "cat" / "[bad].png").write_bytes(b"")
     shown = run("info", str(tmp_path / "photos"))
-    assert "1 images, 1 with a label" in shown
+    assert "1 images, 1 labelled" in shown
     assert "skipped cat/[bad].png: the file is empty" in shown
 
 
-def test_an_unknown_name_is_answered():
+def test_a_misspelt_name_gets_a_suggestion():
     assert "Did you mean 'cifar10'?" in refused("fetch", "cifar-10")
 
 
 @pytest.mark.parametrize("command", ["list", "fetch", "info"])
-def test_help_of_every_command_has_an_example(command):
+def test_the_help_of_every_command_has_an_example(command):
     assert f"Example: versionspace data {command}" in run(command, "--help")
 
 
-def test_the_help_needs_none_of_the_heavy_packages():
+def test_the_help_imports_no_heavy_package():
     import subprocess
 
     code = "import sys, versionspace.cli.data; print(sorted({'torch', 'sklearn', 'scipy', 'PIL'} & set(sys.modules)))"

@@ -6,7 +6,7 @@ import tomllib
 import pytest
 
 from versionspace.config import PRESETS, changed, differences, preset_text, read, read_text, written
-from versionspace.data import SIZES
+from versionspace.data import SPLIT_SIZES
 from versionspace.ensemble import TRAININGS
 from versionspace.errors import InputError
 
@@ -39,7 +39,7 @@ def test_paper_presets_are_the_papers_settings(name):
     assert config.training_for(True) == TRAININGS[name]
     assert config.grid.methods == ("random", "vr", "ge", "bald", "coreset", "dfal", "pwd", "gvd", "m2-pwd")
     assert (data.pool, data.validation, data.test, data.initial) == (
-        SIZES[name].pool, SIZES[name].validation, SIZES[name].test, SIZES[name].initial
+        SPLIT_SIZES[name].pool, SPLIT_SIZES[name].validation, SPLIT_SIZES[name].test, SPLIT_SIZES[name].initial
     )  # fmt: skip
     assert config.budget.audit == 0
     assert config.stop.when == ""

@@ -1,4 +1,4 @@
-"""Small datasets in the formats of the big ones, and specs whose checksums are theirs."""
+"""Small datasets in the published formats, and specs with their checksums."""
 
 import gzip
 import io
@@ -11,6 +11,7 @@ import numpy as np
 from PIL import Image
 from scipy.io import savemat
 
+from versionspace.data import cache as caches
 from versionspace.data.formats.cifar10 import BINARY_FILES, SHEET_LABELS, SHEETS
 from versionspace.files import sha256
 
@@ -30,7 +31,7 @@ def idx(array):
 
 
 def write_mnist(folder, *, zipped=False, train=40, test=20):
-    """Returns the images and labels as they should be read."""
+    """Write the four files; return the images and labels that a reader should return."""
     folder.mkdir(parents=True, exist_ok=True)
     made = {}
     for half, stem, count in (("train", "train", train), ("test", "t10k", test)):
@@ -84,7 +85,7 @@ def write_cifar10(folder, *, sheets=False):
 
 
 def tar(path, members):
-    """A .tar.gz of (name, bytes) or TarInfo."""
+    """Write a .tar.gz of (name, bytes) or TarInfo members."""
     with tarfile.open(path, "w:gz") as archive:
         for member in members:
             if isinstance(member, tarfile.TarInfo):
@@ -95,21 +96,28 @@ def tar(path, members):
                 archive.addfile(entry, io.BytesIO(member[1]))
 
 
-def known(spec, folder, **changes):
-    """The spec with the checksums of the files that lie in a folder, and other changes."""
+def check_cached(root, manifest, made):
+    """Assert that the cached arrays are the images and labels that were written."""
+    for half in ("train", "test"):
+        np.testing.assert_array_equal(caches.open_array(root, manifest, f"{half}-images"), made[half][0])
+        np.testing.assert_array_equal(caches.open_array(root, manifest, f"{half}-labels"), made[half][1])
 
-    def summed(file):
-        sums = {}
-        for suffix in file.sums:
+
+def known(spec, folder, **changes):
+    """Return the spec with the checksums of the files in a folder, and other changes."""
+
+    def with_checksums(file):
+        checksums = {}
+        for suffix in file.checksums:
             path = folder / (file.name + suffix)
-            sums[suffix] = (f"sha256:{sha256(path)}",) if path.exists() else ("sha256:none",)
-        return replace(file, sums=sums)
+            checksums[suffix] = (f"sha256:{sha256(path)}",) if path.exists() else ("sha256:none",)
+        return replace(file, checksums=checksums)
 
     editions = {
         name: replace(
             edition,
-            files=tuple(summed(file) for file in edition.files),
-            archive=summed(edition.archive) if edition.archive else None,
+            files=tuple(with_checksums(file) for file in edition.files),
+            archive=with_checksums(edition.archive) if edition.archive else None,
         )
         for name, edition in spec.editions.items()
     }

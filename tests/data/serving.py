@@ -1,4 +1,4 @@
-"""A real HTTP server on this machine that breaks off as told."""
+"""An HTTP server on this machine that interrupts transfers on demand."""
 
 import threading
 import time
@@ -7,9 +7,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 
 class Host(ThreadingHTTPServer):
-    """Serves ``files``; ``cuts`` holds, for coming requests in turn, after how many bytes to hang up.
+    """Serves ``files``; ``cuts`` holds the number of bytes after which to close each of the next connections.
 
-    ``pause``: seconds between the first half of a file and the second.
+    ``pause``: seconds to wait between the two halves of a file. ``ranges``: whether downloads can be resumed.
     """
 
     daemon_threads = True

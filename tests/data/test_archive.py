@@ -1,12 +1,12 @@
-"""Archives that mean harm write nothing outside the folder, and are refused with their reason."""
+"""Unsafe and damaged archives are rejected with a reason, and nothing is written outside the folder."""
 
 import random
 import tarfile
 
 import pytest
-from published import tar
 
-from versionspace.data.download import unpack
+from data.published import tar
+from versionspace.data.archive import unpack
 from versionspace.data.errors import FormatError
 
 
@@ -17,7 +17,7 @@ def link(name, target, kind=tarfile.SYMTYPE):
     return entry
 
 
-def test_wanted_members_come_out(tmp_path):
+def test_wanted_members_are_extracted(tmp_path):
     tar(tmp_path / "a.tar.gz", [("x/one", b"1"), ("x/other", b"0"), ("x/two", b"22")])
     (tmp_path / "out").mkdir()
     found = unpack(tmp_path / "a.tar.gz", tmp_path / "out", wanted=["one", "two"])
@@ -40,31 +40,31 @@ def test_wanted_members_come_out(tmp_path):
     ],
     ids=lambda evil: str(getattr(evil, "name", evil[0] if isinstance(evil, tuple) else evil)),
 )
-def test_evil_members_are_refused(tmp_path, evil):
+def test_unsafe_members_are_rejected(tmp_path, evil):
     tar(tmp_path / "a.tar.gz", [evil, ("x/one", b"1")])
     out = tmp_path / "deep" / "out"
     out.mkdir(parents=True)
-    with pytest.raises(FormatError, match="a.tar.gz: expected plain files and folders inside"):
+    with pytest.raises(FormatError, match="a.tar.gz: expected only regular files and folders in the archive"):
         unpack(tmp_path / "a.tar.gz", out, wanted=["one"])
     assert sorted(path.name for path in tmp_path.rglob("*")) == ["a.tar.gz", "deep", "out"]
 
 
-def test_two_members_of_one_name_are_refused(tmp_path):
+def test_two_members_with_the_same_name_are_rejected(tmp_path):
     tar(tmp_path / "a.tar.gz", [("x/one", b"1"), ("y/one", b"2"), ("two", b"")])
     (tmp_path / "out").mkdir()
     with pytest.raises(FormatError, match="two members called one"):
         unpack(tmp_path / "a.tar.gz", tmp_path / "out", wanted=["one", "two"])
 
 
-def test_a_missing_member_is_named(tmp_path):
+def test_a_missing_member_is_reported(tmp_path):
     tar(tmp_path / "a.tar.gz", [("x/one", b"1")])
     (tmp_path / "out").mkdir()
-    with pytest.raises(FormatError, match="got none called two"):
+    with pytest.raises(FormatError, match="got no member called two"):
         unpack(tmp_path / "a.tar.gz", tmp_path / "out", wanted=["one", "two"])
 
 
 @pytest.mark.parametrize("keep", [0, 10, 3000, 90_000])
-def test_a_truncated_archive_is_named(tmp_path, keep):
+def test_a_truncated_archive_is_reported(tmp_path, keep):
     noise = random.Random(0).randbytes(100_000)
     tar(tmp_path / "a.tar.gz", [("one", noise[::-7]), ("two", noise)])
     (tmp_path / "a.tar.gz").write_bytes((tmp_path / "a.tar.gz").read_bytes()[:keep])

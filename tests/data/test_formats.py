@@ -1,4 +1,4 @@
-"""Round trips through real files in every published format, and what is said about broken ones."""
+"""Round trips through files of every published format, and errors about damaged ones."""
 
 import gzip
 import json
@@ -6,9 +6,9 @@ import struct
 
 import numpy as np
 import pytest
-from published import idx, write_cifar10, write_mnist, write_stl10, write_svhn
 from scipy.io import savemat
 
+from data.published import idx, write_cifar10, write_mnist, write_stl10, write_svhn
 from versionspace.data.errors import FormatError
 from versionspace.data.formats import cifar10 as cifar10_format
 from versionspace.data.formats import idx as idx_format
@@ -30,28 +30,28 @@ def check(published, made):
 
 
 @pytest.mark.parametrize("zipped", [False, True])
-def test_idx_comes_back(tmp_path, zipped):
+def test_idx_round_trip(tmp_path, zipped):
     made = write_mnist(tmp_path, zipped=zipped)
     check(idx_format.read(paths(tmp_path), 10), made)
 
 
-def test_svhn_comes_back_with_10_as_the_digit_0(tmp_path):
+def test_svhn_round_trip_with_10_as_the_digit_0(tmp_path):
     made = write_svhn(tmp_path)
     check(svhn_format.read(paths(tmp_path), 10), made)
     assert 0 in made["train"][1]
 
 
-def test_stl10_comes_back_upright(tmp_path):
+def test_stl10_round_trip_is_upright(tmp_path):
     made = write_stl10(tmp_path)
     check(stl10_format.read(paths(tmp_path), 10), made)
 
 
-def test_cifar10_comes_back_from_binary_files(tmp_path):
+def test_cifar10_round_trip_of_binary_files(tmp_path):
     made = write_cifar10(tmp_path)
     check(cifar10_format.read_binary(paths(tmp_path), 10), made)
 
 
-def test_cifar10_comes_back_from_sheets(tmp_path):
+def test_cifar10_round_trip_of_sheets(tmp_path):
     made = write_cifar10(tmp_path, sheets=True)
     check(cifar10_format.read_sheets(paths(tmp_path), 10), made)
 
@@ -67,8 +67,8 @@ FORMATS = {
 
 @pytest.mark.parametrize("name", FORMATS)
 @pytest.mark.parametrize("keep", [0, 3, 0.47, -100])
-def test_every_truncated_file_is_named(tmp_path, name, keep):
-    """Each file in turn, cut to nothing, to a few bytes, to not quite half, by a hundred bytes."""
+def test_every_truncated_file_is_reported(tmp_path, name, keep):
+    """Each file in turn is truncated to nothing, to a few bytes, to less than half, and by a hundred bytes."""
     write, read = FORMATS[name]
     write(tmp_path)
     for path in sorted(tmp_path.iterdir()):
@@ -85,7 +85,7 @@ def test_every_truncated_file_is_named(tmp_path, name, keep):
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_noise_is_not_taken_for_images(tmp_path, name):
+def test_random_bytes_are_rejected(tmp_path, name):
     write, read = FORMATS[name]
     write(tmp_path)
     for path in sorted(tmp_path.iterdir()):
@@ -96,11 +96,11 @@ def test_noise_is_not_taken_for_images(tmp_path, name):
         path.write_bytes(whole)
 
 
-def test_a_truncated_gzip_is_named(tmp_path):
+def test_a_truncated_gzip_file_is_reported(tmp_path):
     write_mnist(tmp_path, zipped=True)
     path = tmp_path / "t10k-images-idx3-ubyte.gz"
     path.write_bytes(path.read_bytes()[:-20])
-    with pytest.raises(FormatError, match="t10k-images-idx3-ubyte.gz: expected a whole gzip file"):
+    with pytest.raises(FormatError, match="t10k-images-idx3-ubyte.gz: expected a complete gzip file"):
         idx_format.read(paths(tmp_path), 10)
 
 
@@ -108,28 +108,28 @@ def test_idx_with_a_wrong_magic_number(tmp_path):
     path = tmp_path / "x"
     path.write_bytes(b"\0\0\x0d\x03" + bytes(12))
     with pytest.raises(FormatError, match="begins with 00 00 08 03, got a file that begins with 00 00 0d 03"):
-        idx_format.array(path, axes=3)
+        idx_format.read_array(path, axes=3)
 
 
-def test_idx_with_more_than_it_says(tmp_path):
+def test_idx_with_trailing_data(tmp_path):
     path = tmp_path / "x"
     path.write_bytes(idx(np.zeros(5)) + b"more")
     with pytest.raises(FormatError, match="expected 13 bytes .* got 14 or more"):
-        idx_format.array(path, axes=1)
+        idx_format.read_array(path, axes=1)
 
 
-def test_idx_that_unzips_to_gigabytes_is_not_unzipped_whole(tmp_path):
-    """A header that promises little must not cost more than that."""
+def test_a_gzip_bomb_is_not_decompressed_completely(tmp_path):
+    """No more is decompressed than the header announces."""
     path = tmp_path / "x.gz"
     path.write_bytes(gzip.compress(b"\0\0\x08\x01" + struct.pack(">I", 2) + bytes(50_000_000)))
     with pytest.raises(FormatError, match="got 11 or more"):
-        idx_format.array(path, axes=1)
+        idx_format.read_array(path, axes=1)
 
 
-def test_labels_of_classes_that_do_not_exist(tmp_path):
+def test_labels_out_of_range(tmp_path):
     write_mnist(tmp_path)
     (tmp_path / "t10k-labels-idx1-ubyte").write_bytes(idx(np.full(20, 11)))
-    with pytest.raises(FormatError, match="t10k-labels-idx1-ubyte: expected 10 classes"):
+    with pytest.raises(FormatError, match="t10k-labels-idx1-ubyte: expected labels of 10 classes"):
         idx_format.read(paths(tmp_path), 10)
 
 
@@ -140,7 +140,7 @@ def test_fewer_labels_than_images(tmp_path):
         idx_format.read(paths(tmp_path), 10)
 
 
-def test_svhn_with_other_variables(tmp_path):
+def test_svhn_without_the_expected_variables(tmp_path):
     write_svhn(tmp_path)
     savemat(tmp_path / "test_32x32.mat", {"Z": np.zeros(3)})
     with pytest.raises(FormatError, match="test_32x32.mat: expected a variable X"):
@@ -150,16 +150,16 @@ def test_svhn_with_other_variables(tmp_path):
         svhn_format.read(paths(tmp_path), 10)
 
 
-def test_sheets_with_labels_that_are_no_numbers(tmp_path):
+def test_sheets_with_non_numeric_labels(tmp_path):
     write_cifar10(tmp_path, sheets=True)
     (tmp_path / "test_lables.json").write_text(json.dumps(["cat"] * 20))
-    with pytest.raises(FormatError, match="test_lables.json: expected a JSON list of whole numbers"):
+    with pytest.raises(FormatError, match="test_lables.json: expected a JSON list of integers"):
         cifar10_format.read_sheets(paths(tmp_path), 10)
 
 
-def test_idx_sizes_that_no_file_has(tmp_path):
-    """The header is not believed: reading so much would be an error of its own, or take all memory."""
+def test_idx_with_an_impossible_shape(tmp_path):
+    """The header is not trusted: reading that many bytes would fail or exhaust memory."""
     path = tmp_path / "huge"
     path.write_bytes(bytes((0, 0, 8, 3)) + struct.pack(">3I", 2**32 - 1, 2**32 - 1, 2**32 - 1) + b"some")
-    with pytest.raises(FormatError, match="bytes for the sizes .* that it names, got 20"):
-        idx_format.array(path, axes=3)
+    with pytest.raises(FormatError, match="bytes for the shape .* in its header, got 20"):
+        idx_format.read_array(path, axes=3)

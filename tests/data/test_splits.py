@@ -1,4 +1,4 @@
-"""Splits: sizes, balance, disjointness, the same for the same seed on any machine, and too-small datasets."""
+"""Splits: sizes, balance, disjointness, reproducibility on every machine, and datasets that are too small."""
 
 import hashlib
 from itertools import pairwise
@@ -6,22 +6,22 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from versionspace.data import SIZES, Dataset, Part, Report, load, split
+from versionspace.data import SPLIT_SIZES, Dataset, FolderReport, Subset, load, split
 from versionspace.errors import InputError
 
 
-def part(counts, seed=0, offset=0):
-    """A part with so many images of each class, shuffled; images carry nothing."""
+def subset_of(counts, seed=0, offset=0):
+    """Return a subset with this many images of each class, shuffled; all pixels are 0."""
     labels = np.random.default_rng(seed).permutation(np.repeat(np.arange(len(counts)), counts))
-    return Part(np.zeros((len(labels), 1, 1, 1), np.uint8), labels.astype(np.int64), np.arange(len(labels)) + offset)
+    return Subset(np.zeros((len(labels), 1, 1, 1), np.uint8), labels.astype(np.int64), np.arange(len(labels)) + offset)
 
 
 def dataset(train, test=None, validation=None, name="x", **more):
     return Dataset(name, tuple("abcdefghij"), train, test, validation, **more)
 
 
-def counts(part, ids):
-    return np.bincount(part.labels[part.rows(ids)], minlength=10).tolist()
+def counts(subset, ids):
+    return np.bincount(subset.labels[subset.rows(ids)], minlength=10).tolist()
 
 
 MNIST = (5923, 6742, 5958, 6131, 5842, 5421, 5918, 6265, 5851, 5949)
@@ -38,10 +38,10 @@ PUBLISHED = {
 
 
 @pytest.mark.parametrize("name", PUBLISHED)
-def test_the_papers_sizes_and_balance_on_the_published_class_counts(name):
-    train, test = (part(each) for each in PUBLISHED[name])
+def test_the_papers_sizes_and_balance_with_the_published_class_counts(name):
+    train, test = (subset_of(each) for each in PUBLISHED[name])
     cut = split(dataset(train, test, name=name), seed=0)
-    sizes = SIZES[name]
+    sizes = SPLIT_SIZES[name]
     assert (len(cut.pool), len(cut.validation), len(cut.test), len(cut.initial)) == (
         sizes.pool, sizes.validation, sizes.test, sizes.initial,
     )  # fmt: skip
@@ -56,15 +56,15 @@ def test_the_papers_sizes_and_balance_on_the_published_class_counts(name):
 
 
 def test_the_papers_table():
-    table = {name: (s.pool, s.validation, s.test, s.initial) for name, s in SIZES.items()}
+    table = {name: (s.pool, s.validation, s.test, s.initial) for name, s in SPLIT_SIZES.items()}
     assert table["mnist"] == (45000, 5000, 10000, 10)
     assert table["fashion-mnist"] == (55000, 5000, 10000, 10)
     assert table["svhn"] == (40000, 5000, 15000, 100)
     assert table["stl10"] == (4000, 1000, 8000, 100)
 
 
-def test_the_same_seed_gives_the_same_split_here_and_elsewhere():
-    """Made on one machine, held on all: the sum of the ids of the digits' split with seed 7."""
+def test_the_same_seed_gives_the_same_split_on_every_machine():
+    """The checksum of the split of the digits with seed 7 is fixed."""
     cut = split(load("digits"), seed=7)
     text = ";".join(",".join(map(str, ids)) for ids in (cut.pool, cut.validation, cut.test, cut.initial))
     assert (
@@ -72,31 +72,31 @@ def test_the_same_seed_gives_the_same_split_here_and_elsewhere():
     )
 
 
-def test_other_seeds_give_other_splits():
+def test_different_seeds_give_different_splits():
     digits = load("digits")
     one, other = split(digits, seed=0), split(digits, seed=1)
     for name in ("validation", "test", "initial"):
         assert set(getattr(one, name)) != set(getattr(other, name))
 
 
-def test_ids_decide_and_not_positions():
-    """Shuffled rows, the same split."""
-    whole = part((50,) * 10)
+def test_the_split_depends_on_ids_not_on_positions():
+    """Shuffling the rows does not change the split."""
+    whole = subset_of((50,) * 10)
     order = np.random.default_rng(5).permutation(500)
-    shuffled = Part(whole.images, whole.labels[order], whole.ids[order])
+    shuffled = Subset(whole.images, whole.labels[order], whole.ids[order])
     one, other = (split(dataset(each), pool=300, validation=50, test=50, seed=3) for each in (whole, shuffled))
     for name in ("pool", "validation", "test"):
         np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
 
 
-def test_a_draw_without_own_test_part_keeps_all_apart():
-    cut = split(dataset(part((40,) * 10)), pool=200, validation=100, test=100, initial=20, seed=0)
+def test_without_a_test_subset_the_sets_are_disjoint():
+    cut = split(dataset(subset_of((40,) * 10)), pool=200, validation=100, test=100, initial=20, seed=0)
     together = np.concatenate([cut.pool, cut.validation, cut.test])
     assert len(np.unique(together)) == 400
 
 
-def test_what_does_not_divide_differs_by_one():
-    train = part((40,) * 10)
+def test_class_counts_differ_by_at_most_one():
+    train = subset_of((40,) * 10)
     cut = split(dataset(train), pool=105, validation=13, test=7, initial=3, seed=0)
     for ids in (cut.validation, cut.test, cut.initial):
         got = counts(train, ids)
@@ -106,19 +106,25 @@ def test_what_does_not_divide_differs_by_one():
 
 def test_hashes_as_ids():
     ids = np.array([hashlib.sha256(bytes([n])).hexdigest() for n in range(100)])
-    folder = Part(np.zeros((100, 1, 1, 1), np.uint8), np.arange(100) % 10, ids)
-    cut = split(dataset(folder, report=Report()), validation=20, initial=10, seed=0)
+    folder = Subset(np.zeros((100, 1, 1, 1), np.uint8), np.arange(100) % 10, ids)
+    cut = split(dataset(folder, report=FolderReport()), validation=20, initial=10, seed=0)
     assert len(cut.pool) == 80
     assert counts(folder, cut.initial) == [1] * 10
     assert set(cut.initial) <= set(cut.pool)
-    grown = Part(np.zeros((90, 1, 1, 1), np.uint8), folder.labels[:90], ids[:90])
-    before = split(dataset(grown, report=Report()), validation=20, seed=0, balanced=False)
-    after = split(dataset(folder, report=Report()), validation=20, seed=0, balanced=False)
-    assert len(set(before.validation) & set(after.validation)) >= 14  # a folder that grows keeps most of its cut
+    grown = Subset(np.zeros((90, 1, 1, 1), np.uint8), folder.labels[:90], ids[:90])
+    before = split(dataset(grown, report=FolderReport()), validation=20, seed=0, balanced=False)
+    after = split(dataset(folder, report=FolderReport()), validation=20, seed=0, balanced=False)
+    assert len(set(before.validation) & set(after.validation)) >= 14  # a folder that grows keeps most of its split
 
 
-def test_a_folder_keeps_its_own_parts():
-    own = dataset(part((9, 9)), part((4, 4), offset=100), part((3, 3), offset=200), name="mnist", report=Report())
+def test_a_folder_keeps_its_own_subsets():
+    own = dataset(
+        subset_of((9, 9)),
+        subset_of((4, 4), offset=100),
+        subset_of((3, 3), offset=200),
+        name="mnist",
+        report=FolderReport(),
+    )
     cut = split(own, seed=0)
     assert (len(cut.pool), len(cut.test), len(cut.validation), len(cut.initial)) == (18, 8, 6, 0)
     cut = split(own, pool=10, test=4, validation=2, seed=0)
@@ -128,40 +134,40 @@ def test_a_folder_keeps_its_own_parts():
 
 
 class TestTooSmall:
-    def test_by_how_much_and_what_to_do(self):
+    def test_the_error_says_by_how_much_and_what_to_do(self):
         with pytest.raises(
             InputError,
-            match="test: expected 8000 images, got 800 to draw from in stl10, 7200 too few. Pass test=800 or less",
+            match="test: expected 8000 images, got 800 available in stl10, 7200 too few. Pass test=800 or less",
         ):
-            split(dataset(part((320,) * 10), part((80,) * 10), name="stl10"), seed=0)
+            split(dataset(subset_of((320,) * 10), subset_of((80,) * 10), name="stl10"), seed=0)
         with pytest.raises(InputError, match=r"pool and validation: expected 5000 .* 1800 too few\. .*at most 3200"):
-            split(dataset(part((320,) * 10), part((80,) * 10), name="stl10"), test=800, seed=0)
+            split(dataset(subset_of((320,) * 10), subset_of((80,) * 10), name="stl10"), test=800, seed=0)
 
-    def test_a_class_that_is_too_small_is_named(self):
-        unequal = dataset(part((30, 30, 5)))
+    def test_a_class_that_is_too_small_is_reported(self):
+        unequal = dataset(subset_of((30, 30, 5)))
         with pytest.raises(InputError, match=r"20 images of each of 3 .*got 5 of class 'c' in x, 15 too few.*most 15"):
             split(unequal, pool=60, seed=0)
         assert len(split(unequal, pool=60, seed=0, balanced=False).pool) == 60
 
-    def test_more_initial_labels_than_pool(self):
+    def test_more_initial_labels_than_pool_images(self):
         with pytest.raises(InputError, match="initial: expected 11 images, got 10"):
-            split(dataset(part((5, 5))), pool=10, initial=11, seed=0)
+            split(dataset(subset_of((5, 5))), pool=10, initial=11, seed=0)
 
     @pytest.mark.parametrize("bad", [-1, 2.5, True, "10"])
-    def test_numbers_that_are_none(self, bad):
+    def test_invalid_sizes_are_rejected(self, bad):
         with pytest.raises(InputError, match="pool: expected a number of images"):
-            split(dataset(part((5, 5))), pool=bad, seed=0)
+            split(dataset(subset_of((5, 5))), pool=bad, seed=0)
 
-    def test_a_seed_that_is_none(self):
+    def test_an_invalid_seed_is_rejected(self):
         with pytest.raises(InputError, match="seed"):
-            split(dataset(part((5, 5))), seed=-1)
+            split(dataset(subset_of((5, 5))), seed=-1)
 
 
-class TestWithoutLabels:
-    bare = Part(np.zeros((30, 1, 1, 1), np.uint8), None, np.arange(30))
-    some = Part(np.zeros((30, 1, 1, 1), np.uint8), np.repeat([0, 1, -1], 10), np.arange(30))
+class TestUnlabelled:
+    bare = Subset(np.zeros((30, 1, 1, 1), np.uint8), None, np.arange(30))
+    some = Subset(np.zeros((30, 1, 1, 1), np.uint8), np.repeat([0, 1, -1], 10), np.arange(30))
 
-    def test_all_of_it_is_the_pool(self):
+    def test_all_images_are_the_pool(self):
         assert len(split(dataset(self.bare), seed=0).pool) == 30
 
     def test_balance_needs_labels(self):
@@ -169,86 +175,55 @@ class TestWithoutLabels:
             with pytest.raises(InputError, match="Pass balanced=False"):
                 split(dataset(each), **wanted, seed=0)
 
-    def test_first_labels_are_balanced_where_enough_have_one(self):
+    def test_initial_labels_are_balanced_if_enough_images_are_labelled(self):
         cut = split(dataset(self.some), initial=4, seed=0)
         assert sorted(self.some.labels[self.some.rows(cut.initial)]) == [0, 0, 1, 1]
 
-    def test_any_will_do_without_balance(self):
+    def test_without_balance_any_images_are_drawn(self):
         cut = split(dataset(self.bare), validation=5, test=5, initial=4, seed=0, balanced=False)
         assert (len(cut.pool), len(cut.initial)) == (20, 4)
 
-    def test_what_is_measured_on_has_labels_where_some_have(self):
+    def test_validation_and_test_prefer_labelled_images(self):
         cut = split(dataset(self.some), validation=8, test=8, seed=0, balanced=False)
         for ids in (cut.validation, cut.test):
             assert (self.some.labels[self.some.rows(ids)] >= 0).all()
         with pytest.raises(InputError, match="test: expected 21 images, got 20"):
             split(dataset(self.some), test=21, seed=0, balanced=False)
 
-    def test_one_image_without_a_label_in_test_or_validation_is_no_obstacle(self):
-        """In a folder it lies beside the class folders, or under two of them."""
+    def test_an_unlabelled_image_in_test_or_validation_is_left_out(self):
+        """In a folder, it lies outside the class folders or in two of them."""
         labels = np.array([0, 1, -1, 1, 0])
-        own = Part(np.zeros((5, 1, 1, 1), np.uint8), labels, np.arange(5))
-        cut = split(dataset(part((9, 9)), own, own, report=Report()), seed=0)
+        own = Subset(np.zeros((5, 1, 1, 1), np.uint8), labels, np.arange(5))
+        cut = split(dataset(subset_of((9, 9)), own, own, report=FolderReport()), seed=0)
         assert (len(cut.pool), cut.test.tolist(), cut.validation.tolist()) == (18, [0, 1, 3, 4], [0, 1, 3, 4])
 
-    def test_parts_without_any_label_are_taken_whole(self):
+    def test_completely_unlabelled_subsets_are_used_whole(self):
         for labels in (None, np.full(5, -1)):
-            own = Part(np.zeros((5, 1, 1, 1), np.uint8), labels, np.arange(5))
-            cut = split(dataset(part((9, 9)), own, own, report=Report()), seed=0)
+            own = Subset(np.zeros((5, 1, 1, 1), np.uint8), labels, np.arange(5))
+            cut = split(dataset(subset_of((9, 9)), own, own, report=FolderReport()), seed=0)
             assert (len(cut.test), len(cut.validation)) == (5, 5)
 
-    def test_a_train_part_without_any_label_beside_a_test_part_with_labels(self):
-        none = Part(np.zeros((30, 1, 1, 1), np.uint8), np.full(30, -1), np.arange(30))
-        cut = split(dataset(none, part((4, 4)), report=Report()), validation=5, seed=0, balanced=False)
+    def test_unlabelled_train_with_labelled_test(self):
+        none = Subset(np.zeros((30, 1, 1, 1), np.uint8), np.full(30, -1), np.arange(30))
+        cut = split(dataset(none, subset_of((4, 4)), report=FolderReport()), validation=5, seed=0, balanced=False)
         assert (len(cut.pool), len(cut.validation), len(cut.test)) == (25, 5, 8)
 
 
 def named(count, ids, labels=None):
-    return Part(np.zeros((count, 1, 1, 1), np.uint8), labels, ids)
-
-
-@pytest.mark.parametrize(
-    "ids",
-    [[False, False, True], np.arange(6) < 3, [0.0, 1.0], [[0, 1]], 3, {0, 1}, None, ["0"]],
-    ids=["mask", "mask of all", "fractions", "two axes", "a number", "a set", "None", "text"],
-)
-def test_what_is_no_list_of_ids_is_refused(ids):
-    with pytest.raises(InputError, match=r"ids: expected a list of ids, such as 0, got .* pass part.ids\[mask\]"):
-        named(6, np.arange(6)).take(ids)
-
-
-def test_ids_as_objects_and_none_at_all():
-    part = named(3, np.array(["u", "v", "w"]))
-    assert part.take(np.array(["w", "u"], object)).ids.tolist() == ["w", "u"]
-    assert len(part.take([])) == 0
-
-
-def test_lists_of_ids_and_labels_do():
-    part = named(3, [4, 5, 6], [0, -1, 1])
-    assert part.take([6, 4]).labels.tolist() == [1, 0]
-    with pytest.raises(InputError, match="labels: expected whole numbers, one for each image, got float64"):
-        named(3, [4, 5, 6], [0.0, 1.0, 2.0])
-    with pytest.raises(InputError, match="ids: expected whole numbers or text, one for each image, got float64"):
-        named(3, [4.0, 5.0, 6.0])
-
-
-def test_ids_that_come_twice_are_refused():
-    """The second image of each would never be looked at, and its label would go to the first."""
-    with pytest.raises(InputError, match="x, test: expected ids that are all different, got 7 2 times"):
-        dataset(part([3]), named(3, np.array([7, 8, 7])))
+    return Subset(np.zeros((count, 1, 1, 1), np.uint8), labels, ids)
 
 
 @pytest.mark.parametrize("name", ["{:020d}", "photo {}"])
-def test_any_text_is_an_id_and_the_seed_counts(name):
+def test_any_text_can_be_an_id_and_the_seed_matters(name):
     ids = np.array([name.format(i) for i in range(40)])
     mine = dataset(named(40, ids, np.arange(40) % 2))
     cuts = [tuple(split(mine, validation=4, seed=seed).validation) for seed in range(4)]
     assert len(set(cuts)) == 4
 
 
-def test_first_labels_are_of_images_that_have_one():
+def test_initial_images_are_labelled_ones():
     labels = np.where(np.arange(16) % 3 == 0, np.arange(16) % 2, -1)
-    mine = dataset(named(16, np.arange(16), labels), report=Report())
+    mine = dataset(named(16, np.arange(16), labels), report=FolderReport())
     for seed in range(5):
         cut = split(mine, initial=5, seed=seed, balanced=False)
         assert (mine.train.take(cut.initial).labels >= 0).all()

@@ -7,7 +7,7 @@ import pytest
 
 from ensemble.made_up import images
 from nets.test_stacks import Viewing
-from versionspace.data.dataset import Rows
+from versionspace.data.dataset import ImageView
 from versionspace.ensemble import Ensemble, Normalisation, Training
 from versionspace.ensemble.settings import OTHERS, SIZES, sizes
 from versionspace.errors import TrainingError
@@ -129,7 +129,7 @@ def test_statistics_are_the_same_bits_by_counting(shape):
     pixels = np.random.default_rng(0).integers(0, 256, shape).astype(np.uint8)
     assert Normalisation.of(pixels) == plain_statistics(pixels)
     rows = np.random.default_rng(1).permutation(len(pixels))[: len(pixels) // 2]
-    assert Normalisation.of(Rows(pixels, rows)) == plain_statistics(pixels[rows])
+    assert Normalisation.of(ImageView(pixels, rows)) == plain_statistics(pixels[rows])
 
 
 def test_statistics_of_many_large_images_take_little_memory():
@@ -148,6 +148,6 @@ def test_images_that_are_read_when_looked_at_give_the_same():
     training = Training(epochs=2, watch="training loss")
     found = [
         Ensemble("small", members=2, classes=4, training=training).fit(given, labels[order]).predict_proba(given)
-        for given in (pixels[order], Rows(pixels, order))
+        for given in (pixels[order], ImageView(pixels, order))
     ]
     np.testing.assert_array_equal(*found)

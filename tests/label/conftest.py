@@ -91,16 +91,16 @@ class Home:
         import uvicorn
 
         from versionspace.label.api import create_app
-        from versionspace.label.auth import Door, Guard
-        from versionspace.label.image_encoding import Showing
+        from versionspace.label.auth import Access, Guard
+        from versionspace.label.image_encoding import ImageEncoder
 
         self.socket = socket.create_server(("127.0.0.1", 0))
         self.port = self.socket.getsockname()[1]
         self.base = f"http://127.0.0.1:{self.port}"
         self.address = f"{self.base}/?token={self.token}"
         self.truth = getattr(service, "truth", {})
-        self.showing = Showing(service.photos, service.campaign.dataset)
-        self.app, self.door = create_app(service, None, self.showing), Door(self.token, self.port)
+        self.showing = ImageEncoder(service.photos, service.campaign.dataset)
+        self.app, self.door = create_app(service, None, self.showing), Access(self.token, self.port)
         config = uvicorn.Config(Guard(self.app, self.door), log_level="critical", lifespan="off")
         self.server = uvicorn.Server(config)
         self.thread = threading.Thread(target=self.server.run, args=([self.socket],))

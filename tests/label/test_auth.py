@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 
 from label.conftest import Home
-from versionspace.label.auth import BODY, Door, Guard
+from versionspace.label.auth import BODY, Access, Guard
 
 WRITE = {"X-Versionspace": "1"}
 TOKEN = Home.token
@@ -152,12 +152,12 @@ def test_a_file_that_changed_is_not_shown_in_its_place(home, client, service):
 
 def test_a_door_to_all_addresses_takes_addresses_but_no_foreign_names():
     port = 8123
-    door = Door(TOKEN, port, ("127.0.0.1", "myhost"), any_address=True)
+    door = Access(TOKEN, port, ("127.0.0.1", "myhost"), any_address=True)
     assert door.knows_host(f"192.168.1.7:{port}")
     assert door.knows_host(f"[fe80::1]:{port}")
     assert door.knows_host(f"MyHost:{port}")
     assert not door.knows_host(f"evil.example:{port}")
-    assert not Door(TOKEN, port).knows_host(f"192.168.1.7:{port}")
+    assert not Access(TOKEN, port).knows_host(f"192.168.1.7:{port}")
 
 
 def test_a_websocket_is_not_let_through():
@@ -166,5 +166,5 @@ def test_a_websocket_is_not_let_through():
     async def app(scope, receive, send):
         reached.append(scope)
 
-    asyncio.run(Guard(app, Door(TOKEN, 1))({"type": "websocket"}, None, None))
+    asyncio.run(Guard(app, Access(TOKEN, 1))({"type": "websocket"}, None, None))
     assert reached == []

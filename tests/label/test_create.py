@@ -10,8 +10,8 @@ from versionspace.campaign.campaign import Campaign
 from versionspace.campaign.setup import place
 from versionspace.data import load
 from versionspace.errors import InputError
-from versionspace.label.create import campaign_folder, class_names, new
-from versionspace.label.import_labels import imported, taken_in
+from versionspace.label.create import campaign_folder, class_names, new_config
+from versionspace.label.import_labels import commit_import, read_labels
 from versionspace.label.label_studio import choices, tasks
 from versionspace.label.service import LabelService
 from versionspace.store.record import read
@@ -25,7 +25,7 @@ def test_the_campaign_lies_beside_the_images_and_never_among_them(folder):
 
 
 def test_a_new_campaign_suits_a_person(folder):
-    config, found = new(folder.photos, folder.classes, budget=60, net="small")
+    config, found = new_config(folder.photos, folder.classes, budget=60, net="small")
     assert config.oracle.kind == "person"
     assert (config.budget.total, config.budget.audit) == (60, 10)
     assert config.query.method == "gvd-batch"
@@ -37,7 +37,7 @@ def test_another_method_is_asked_for_at_the_start_and_kept(folder):
         assert campaign.config.query.method == "margin"
     with vs.label_folder(folder.photos, method="margin") as again:
         assert again.config.query.method == "margin"
-    with pytest.raises(InputError, match="--method: expected nothing new"):
+    with pytest.raises(InputError, match="--method: expected no change"):
         vs.label_folder(folder.photos, method="gvd")
     with pytest.raises(InputError, match="Did you mean 'margin'"):
         vs.label_folder(folder.photos, folder.classes, method="margins", campaign=folder.photos.parent / "other")
@@ -46,7 +46,7 @@ def test_another_method_is_asked_for_at_the_start_and_kept(folder):
 
 def test_two_classes_are_the_least():
     for text in ("", "cat", "cat,cat"):
-        with pytest.raises(InputError, match="two names"):
+        with pytest.raises(InputError, match="two different names"):
             class_names(text)
 
 
@@ -61,7 +61,7 @@ def test_a_link_that_leaves_the_folder_is_refused_at_the_start(folder, tmp_path)
     other.write_bytes((folder.photos / "00000.png").read_bytes() + b"\0")
     (folder.photos / "link.png").symlink_to(other)
     with pytest.raises(InputError, match="leads out"):
-        new(folder.photos, folder.classes, net="small")
+        new_config(folder.photos, folder.classes, net="small")
 
 
 def test_a_folder_that_is_such_a_link_too(folder, tmp_path):
@@ -69,7 +69,7 @@ def test_a_folder_that_is_such_a_link_too(folder, tmp_path):
     (tmp_path / "other" / "1.png").write_bytes((folder.photos / "00000.png").read_bytes() + b"\0")
     (folder.photos / "link").symlink_to(tmp_path / "other", target_is_directory=True)
     with pytest.raises(InputError, match="link/1.png: .* leads out"):
-        new(folder.photos, folder.classes, net="small")
+        new_config(folder.photos, folder.classes, net="small")
 
 
 @pytest.mark.parametrize("typed", ["digits", "./digits", "digits/", "~/digits"])
@@ -94,7 +94,7 @@ def test_too_few_images_are_not_worth_it(tmp_path, folder):
     for file in sorted(folder.photos.iterdir())[:5]:
         (few / file.name).write_bytes(file.read_bytes())
     with pytest.raises(InputError, match="at least 30 images"):
-        new(few, folder.classes, net="small")
+        new_config(few, folder.classes, net="small")
 
 
 def studio_task(file, *names, cancelled=False):
@@ -111,13 +111,13 @@ def test_an_export_of_label_studio_is_taken_in(folder, tmp_path):
         studio_task(f"s3://bucket/photos/{files[2]}", "0", cancelled=True),
         studio_task("/data/upload/3/elsewhere.png", "1"),
     ]))  # fmt: skip
-    config, found = new(folder.photos, folder.classes, budget=40, net="small", labels=export)
+    config, found = new_config(folder.photos, folder.classes, budget=40, net="small", labels=export)
     dataset = load(folder.photos, progress=False)
     by_file = dict(zip(dataset.train.files, dataset.train.ids.tolist(), strict=True))
     assert found.names == {by_file[files[0]]: "1", by_file[files[1]]: "2"}
     assert found.unknown == ("data/upload/3/elsewhere.png",)
     with Campaign.create(campaign_folder(folder.photos, None), config) as campaign:
-        assert config.budget.total == 40 + taken_in(campaign, found), "labels that are there come on top"
+        assert config.budget.total == 40 + commit_import(campaign, found), "labels that are there come on top"
 
 
 def test_labels_csv_is_taken_in_and_unknown_classes_are_refused(folder, tmp_path):
@@ -125,27 +125,27 @@ def test_labels_csv_is_taken_in_and_unknown_classes_are_refused(folder, tmp_path
     table = tmp_path / "labels.csv"
     table.write_text("file,label\n" + "".join(f"{f},{n % 3}\n" for n, f in enumerate(files[:30])))
     dataset = load(folder.photos, progress=False)
-    assert len(imported(dataset, folder.classes, table).names) == 30
+    assert len(read_labels(dataset, folder.classes, table).names) == 30
     with pytest.raises(InputError, match="also 2"):
-        imported(dataset, ("0", "1"), table)
+        read_labels(dataset, ("0", "1"), table)
     table.write_text("file,label\nnothing.png,1\n")
     with pytest.raises(InputError, match="none of 1"):
-        imported(dataset, folder.classes, table)
+        read_labels(dataset, folder.classes, table)
 
 
 def test_imported_labels_are_trained_on_or_audited_but_never_asked(folder, tmp_path):
     files = sorted(f.name for f in folder.photos.iterdir())
     table = tmp_path / "labels.csv"
     table.write_text("file,label\n" + "".join(f"{f},{n % 3}\n" for n, f in enumerate(files[:60])))
-    found = imported(load(folder.photos, progress=False), folder.classes, table)
+    found = read_labels(load(folder.photos, progress=False), folder.classes, table)
     with Campaign.open(folder.campaign(150)) as campaign:
-        count = taken_in(campaign, found)
+        count = commit_import(campaign, found)
         cut = campaign.pictures.cut
         assert count == len(set(found.names) - set(cut.reference.tolist()))
         audit = {i for i in cut.audit.tolist() if i in found.names}
         assert audit
         assert not audit & set(campaign.state.given()), "the audit is never trained on"
-        assert taken_in(campaign, found) == 0, "once"
+        assert commit_import(campaign, found) == 0, "once"
         service = LabelService(campaign)
         assert service.next_round_size() is not None, "it can train at once"
         served = {t.image for t in service.next_questions("tab", "", (), 12).questions}
@@ -166,7 +166,7 @@ def test_folders_that_are_no_classes_are_only_folders(folder):
     for number, file in enumerate(sorted(folder.photos.glob("*.png"))):
         (folder.photos / f"202{number % 2}").mkdir(exist_ok=True)
         file.rename(folder.photos / f"202{number % 2}" / file.name)
-    config, found = new(folder.photos, folder.classes, budget=60, net="small")
+    config, found = new_config(folder.photos, folder.classes, budget=60, net="small")
     assert found.names == {}
     assert config.data.classes == tuple(folder.classes)
 
@@ -182,14 +182,14 @@ def test_a_loop_of_ones_own_and_the_page_go_on_with_each_others_answers(folder):
         assert (service.spent(), service.budget) == (len(proposal.ids), 30)
         task = service.next_questions("tab", "", (), 1).questions[0]
         assert task.image not in proposal.ids
-    with pytest.raises(InputError, match="nothing new"):
+    with pytest.raises(InputError, match="no change"):
         vs.label_folder(folder.photos, ["other", "classes"])
 
 
 def test_labels_are_taken_in_though_it_was_killed_before_it_had_done_so(folder, tmp_path):
     table = tmp_path / "labels.csv"
     table.write_text("file,label\n" + "".join(f"{f.name},1\n" for f in sorted(folder.photos.iterdir())[:40]))
-    config, found = new(folder.photos, folder.classes, budget=30, net="small", labels=table)
+    config, found = new_config(folder.photos, folder.classes, budget=30, net="small", labels=table)
     place(campaign_folder(folder.photos, None), config)  # and then the lights went out
     with vs.label_folder(folder.photos, folder.classes, labels=table) as campaign:
         taken = campaign.state.spent()

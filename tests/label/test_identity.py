@@ -1,14 +1,12 @@
 """What browsers know a campaign by stays the same, wherever its folder lies."""
 
-import hashlib
-import json
 import os
 import shutil
 import stat
 
 import pytest
 
-from versionspace.label.auth import FILE, Identity, identity, keep
+from versionspace.label.auth import FILE, Identity, identity, save_identity
 
 
 def test_it_is_made_once_kept_for_its_owner_and_moves_with_the_folder(tmp_path):
@@ -17,23 +15,13 @@ def test_it_is_made_once_kept_for_its_owner_and_moves_with_the_folder(tmp_path):
     found = identity(here)
     assert (here / FILE).stat().st_mode & 0o077 == 0
     assert identity(here) == found
-    keep(here, Identity(found.token, 4321, found.campaign))
+    save_identity(here, Identity(found.token, 4321, found.campaign))
     shutil.copytree(here, tmp_path / "copy")
     here.rename(there)
     assert identity(there) == identity(tmp_path / "copy") == Identity(found.token, 4321, found.campaign)
     assert (there / FILE).stat().st_mode & 0o077 == 0
     here.mkdir()
     assert identity(here).campaign != found.campaign, "another campaign at the same place is another one"
-
-
-def test_a_campaign_of_an_earlier_version_keeps_the_name_that_its_answers_wait_under(tmp_path):
-    here, there = tmp_path / "here", tmp_path / "there"
-    here.mkdir()
-    (here / FILE).write_text(json.dumps({"token": "a-token", "port": 1234}))
-    before = hashlib.sha256(os.fsencode(here.resolve())).hexdigest()[:16]
-    assert identity(here) == Identity("a-token", 1234, before)
-    here.rename(there)
-    assert identity(there) == Identity("a-token", 1234, before)
 
 
 def test_nobody_else_may_read_it_while_it_is_written(tmp_path, monkeypatch):

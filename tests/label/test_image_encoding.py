@@ -12,7 +12,7 @@ from PIL.PngImagePlugin import PngInfo
 
 from versionspace.data import load
 from versionspace.data.folder.decode import decoding
-from versionspace.label.image_encoding import LARGEST, NotShown, Showing, encoded
+from versionspace.label.image_encoding import LARGEST, ImageEncoder, ImageUnavailable, encode
 
 
 @pytest.fixture(autouse=True)
@@ -36,7 +36,7 @@ def test_exif_orientation_is_applied_and_left_out():
     image.paste("blue", (0, 0, 20, 20))
     exif = Image.Exif()
     exif[0x0112] = 6
-    found = shown(encoded(saved(image, "PNG", exif=exif), LARGEST))
+    found = shown(encode(saved(image, "PNG", exif=exif), LARGEST))
     assert found.size == (20, 40)
     assert found.getpixel((10, 5)) == (0, 0, 255)
     assert not found.getexif()
@@ -67,7 +67,7 @@ def test_every_orientation_is_shown_upright_and_in_proportion(form, orientation)
         content = saved(image, "TIFF", tiffinfo={700: XMP.format(orientation).encode()})
     else:
         content = saved(image, form, exif=exif, **({"lossless": True} if form == "WEBP" else {}))
-    found = shown(encoded(content, LARGEST))
+    found = shown(encode(content, LARGEST))
     assert found.size == upright.size
     assert np.array_equal(np.asarray(found.convert("RGB")), np.asarray(upright))
 
@@ -75,18 +75,18 @@ def test_every_orientation_is_shown_upright_and_in_proportion(form, orientation)
 def test_metadata_that_cannot_be_read_mean_upright():
     notes = PngInfo()
     notes.add_text("Raw profile type exif", "\nexif\n 4\nno hexadecimal numbers")
-    assert shown(encoded(saved(Image.new("RGB", (40, 20)), "PNG", pnginfo=notes), LARGEST)).size == (40, 20)
+    assert shown(encode(saved(Image.new("RGB", (40, 20)), "PNG", pnginfo=notes), LARGEST)).size == (40, 20)
 
 
 def test_sixteen_bits_and_tiff_become_eight_bit_png():
     pixels = np.linspace(0, 65535, 64).astype(np.uint16).reshape(8, 8)
-    picture = encoded(saved(Image.fromarray(pixels), "TIFF"), LARGEST)
+    picture = encode(saved(Image.fromarray(pixels), "TIFF"), LARGEST)
     assert picture.media == "image/png"
     assert shown(picture).getextrema() == (0, 255)
 
 
 def test_large_images_are_made_smaller_and_sent_as_jpeg():
-    picture = encoded(saved(Image.new("RGB", (3000, 1500), "green"), "JPEG"), LARGEST)
+    picture = encode(saved(Image.new("RGB", (3000, 1500), "green"), "JPEG"), LARGEST)
     assert picture.media == "image/jpeg"
     assert shown(picture).size == (1600, 800)
 
@@ -108,11 +108,11 @@ def bomb():
 def test_bombs_scripts_and_damaged_files_are_not_shown(content, tmp_path):
     image = sha256(content).hexdigest()
     Image.new("L", (9, 9)).save(tmp_path / "fine.png")
-    showing = Showing(tmp_path, load(tmp_path, cache=tmp_path / "cache", progress=False))
+    showing = ImageEncoder(tmp_path, load(tmp_path, cache=tmp_path / "cache", progress=False))
     (tmp_path / "bad.png").write_bytes(content)
     showing.files[image] = "bad.png"
-    with pytest.raises(NotShown, match="bad.png"):
-        showing.picture(image)
+    with pytest.raises(ImageUnavailable, match="bad.png"):
+        showing.image(image)
     assert image in showing.trouble
 
 
@@ -121,15 +121,15 @@ def test_links_and_paths_that_leave_the_folder_are_refused(tmp_path):
     photos.mkdir()
     Image.new("L", (9, 9)).save(photos / "fine.png")
     Image.new("L", (9, 9), 77).save(secret)
-    showing = Showing(photos, load(photos, cache=tmp_path / "cache", progress=False))
+    showing = ImageEncoder(photos, load(photos, cache=tmp_path / "cache", progress=False))
     image = sha256(secret.read_bytes()).hexdigest()
     (photos / "link.png").symlink_to(secret)
     for file in ("link.png", "../secret.png", str(secret)):
         showing.files[image] = file
-        with pytest.raises(NotShown, match="leads out"):
-            showing.picture(image)
-    with pytest.raises(NotShown) as why:
-        showing.picture("f" * 64)
+        with pytest.raises(ImageUnavailable, match="leads out"):
+            showing.image(image)
+    with pytest.raises(ImageUnavailable) as why:
+        showing.image("f" * 64)
     assert not why.value.known
 
 
@@ -139,8 +139,8 @@ def test_only_so_much_is_kept_in_memory(tmp_path, monkeypatch):
     monkeypatch.setattr(module, "KEPT_BYTES", 400)
     for n in range(6):
         Image.fromarray(np.full((8, 8), n, np.uint8)).save(tmp_path / f"{n}.png")
-    showing = Showing(tmp_path, load(tmp_path, cache=tmp_path / "cache", progress=False))
+    showing = ImageEncoder(tmp_path, load(tmp_path, cache=tmp_path / "cache", progress=False))
     for image in showing.files:
-        showing.picture(image)
+        showing.image(image)
     assert sum(len(p.content) for p in showing._kept.values()) <= 400
     assert len(showing._kept) >= 1

@@ -6,7 +6,7 @@ from typer.testing import CliRunner
 import versionspace as vs
 from versionspace.cli.main import app
 from versionspace.errors import InputError
-from versionspace.label.create import new
+from versionspace.label.create import new_config
 from versionspace.label.service import LabelService
 
 
@@ -60,7 +60,7 @@ def test_the_same_command_goes_on_later(folder, table, caplog):
             assert {i: label.name for i, label in campaign.state.labels.items()} == before
             assert campaign.budget == 30 + len(before)
         assert caplog.messages == [
-            f"known.csv: {len(before)} labels of it are there since the campaign began; it is not read again"
+            f"known.csv: {len(before)} of its labels were imported when the campaign began; it is not imported again"
         ]
     table.unlink()
     vs.label_folder(folder.photos, **command).close()
@@ -69,7 +69,7 @@ def test_the_same_command_goes_on_later(folder, table, caplog):
 def test_another_file_of_labels_is_still_refused_later(folder, table):
     vs.label_folder(folder.photos, folder.classes, budget=30, net="small", labels=table).close()
     other = table.rename(table.with_name("other.csv"))
-    with pytest.raises(InputError, match="--labels: expected nothing new for the campaign"):
+    with pytest.raises(InputError, match="--labels: expected no change for the campaign"):
         vs.label_folder(folder.photos, labels=other)
 
 
@@ -94,7 +94,7 @@ def test_rows_may_name_any_copy_of_an_image(folder, tmp_path, caplog):
     table = tmp_path / "known.csv"
     rows = [(f"z{f}", 1) for f in files] + [(files[0], 2), (files[1], 1)]
     table.write_text("file,label\n" + "".join(f"{f},{label}\n" for f, label in rows))
-    _, found = new(folder.photos, folder.classes, labels=table, net="small")
+    _, found = new_config(folder.photos, folder.classes, labels=table, net="small")
     dataset = vs.data.load(folder.photos, progress=False)
     named = {dict(zip(dataset.train.ids.tolist(), dataset.train.files, strict=True))[i] for i in found.names}
     assert named == set(files[1:])
@@ -102,7 +102,7 @@ def test_rows_may_name_any_copy_of_an_image(folder, tmp_path, caplog):
     assert found.unknown == ()
     vs.label_folder(folder.photos, folder.classes, budget=30, net="small", labels=table).close()
     assert caplog.messages == [
-        f"known.csv: 1 image has several classes there, of which none is taken over, such as z{files[0]} (1, 2)"
+        f"known.csv: 1 image has several classes and is not imported, such as z{files[0]} (1, 2)"
     ]
 
 
@@ -121,7 +121,7 @@ def test_what_export_writes_as_csv_is_read_back(folder, tmp_path, way):
     table = folder.photos / "labels.csv" if way == "labels.csv" else tmp_path / "out.csv"
     done = CliRunner().invoke(app, ["export", str(campaign.folder.path), "--labels", "csv", "--out", str(table)])
     assert done.exit_code == 0, done.output
-    _, found = new(folder.photos, classes, labels=None if way == "labels.csv" else table, net="small")
+    _, found = new_config(folder.photos, classes, labels=None if way == "labels.csv" else table, net="small")
     assert found.names == {image: name for image, name in answers.items() if name is not None and image != ids[0]}
     assert len(found.unknown) == 1
     assert found.unknown[0].endswith(files[ids[0]])
@@ -132,7 +132,7 @@ def test_names_that_fit_no_image_are_said_once(folder, table, caplog):
         more.write("".join(f"gone/{n}.png,1\n" for n in range(7)))
     vs.label_folder(folder.photos, folder.classes, budget=30, net="small", labels=table).close()
     assert caplog.messages == [
-        "known.csv: 7 of its names fit no image of the folder, such as gone/0.png, gone/1.png, gone/2.png"
+        "known.csv: 7 of its names match no image of the folder, such as gone/0.png, gone/1.png, gone/2.png"
     ]
     caplog.clear()
     vs.label_folder(folder.photos).close()
@@ -143,7 +143,7 @@ def test_names_in_the_folders_own_table_that_fit_no_image_are_said(folder, table
     (folder.photos / "labels.csv").write_text(table.read_text() + "lost.png,1\n")
     vs.label_folder(folder.photos, folder.classes, budget=30, net="small").close()
     (said,) = caplog.messages
-    assert "1 of its names fit no image of the folder, such as lost.png" in said
+    assert "1 of its names match no image of the folder, such as lost.png" in said
 
 
 def test_when_all_fit_nothing_is_said(folder, table, caplog):
@@ -161,7 +161,7 @@ def test_of_the_folders_own_table_the_labels_of_the_chosen_classes_are_taken(fol
     assert given == {file: rows[file] for file in given}
     assert set(given.values()) == {"0", "1"}
     assert caplog.messages == [
-        "class folders or labels.csv: labels of 2 are not taken over, since 2 is none of the classes 1, 0"
+        "class folders or labels.csv: labels of 2 are not imported, since 2 is not among the classes 1, 0"
     ]
 
 
@@ -170,8 +170,8 @@ def test_that_none_of_its_classes_was_chosen_is_said_too(folder, table, caplog):
     with vs.label_folder(folder.photos, ("cat", "dog"), budget=30, net="small") as campaign:
         assert campaign.state.labels == {}
     first, second = caplog.messages
-    assert "1 of its names fit no image of the folder, such as lost.png" in first
-    assert "labels of 0, 1, 2 are not taken over, since 0, 1, 2 are none of the classes cat, dog" in second
+    assert "1 of its names match no image of the folder, such as lost.png" in first
+    assert "labels of 0, 1, 2 are not imported, since 0, 1, 2 are not among the classes cat, dog" in second
 
 
 def sorted_into(photos, names):
@@ -187,8 +187,7 @@ def test_where_some_folders_have_other_names_none_is_a_label_and_that_is_said(fo
     with vs.label_folder(folder.photos, folder.classes, budget=30, net="small") as campaign:
         assert campaign.state.labels == {}
     assert caplog.messages == [
-        "class folders or labels.csv: the names of folders are not taken over, since 2023 is none of the classes "
-        "0, 1, 2"
+        "class folders or labels.csv: folder names are not imported, since 2023 is not among the classes 0, 1, 2"
     ]
 
 

@@ -8,7 +8,7 @@ import pytest
 import versionspace as vs
 from versionspace.campaign.round import proposed
 from versionspace.errors import InputError
-from versionspace.label.create import new
+from versionspace.label.create import new_config
 from versionspace.label.label_studio import tasks
 from versionspace.store.record import read
 
@@ -29,7 +29,7 @@ def odd(folder):
 def taken(folder, found, path):
     """Names by file, as an import of these tasks takes them."""
     path.write_text(json.dumps(found))
-    _, names = new(folder.photos, folder.classes, budget=30, net="small", labels=path)
+    _, names = new_config(folder.photos, folder.classes, budget=30, net="small", labels=path)
     dataset = vs.data.load(folder.photos, progress=False)
     by_id = dict(zip(dataset.train.ids.tolist(), dataset.train.files, strict=True))
     assert names.unknown == ()
@@ -103,10 +103,10 @@ def test_of_several_choices_none_is_taken_and_that_is_said(odd, tmp_path, caplog
     found = [annotated(questions), task(image="a#1.png")]
     assert taken(odd, found, path) == {"a#1.png": "1"}
     vs.label_folder(odd.photos, odd.classes, budget=30, net="small", labels=path).close()
-    assert caplog.messages == [
-        "x.json: 1 image has several classes there, of which none is taken over, such as a+b.png (1, 2)"
-    ]
-    with pytest.raises(InputError, match=r"none of 1, such as 'a\+b.png'; 1 image has several classes there"):
+    assert caplog.messages == ["x.json: 1 image has several classes and is not imported, such as a+b.png (1, 2)"]
+    with pytest.raises(
+        InputError, match=r"none of 1, such as 'a\+b.png'; 1 image has several classes and is not imported"
+    ):
         taken(odd, found[:1], path)
 
 

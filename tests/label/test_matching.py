@@ -7,23 +7,26 @@ import numpy as np
 import pytest
 
 import versionspace as vs
-from versionspace.data import Dataset, Part
+from versionspace.data import Dataset, Subset
 from versionspace.errors import InputError
-from versionspace.label.import_labels import matched
-from versionspace.label.label_studio import Named, spellings
-from versionspace.label.status import labels_csv
+from versionspace.label.export import labels_csv
+from versionspace.label.import_labels import match_rows
+from versionspace.label.label_studio import LabelledFile, spellings
 
 
 def images(*files):
     """A dataset whose images are known by the names of their files."""
-    return Dataset("photos", ("cat", "dog"), Part(np.zeros((len(files), 1, 1, 1), np.uint8), None,
+    return Dataset("photos", ("cat", "dog"), Subset(np.zeros((len(files), 1, 1, 1), np.uint8), None,
                                                   np.array(files), tuple(files)))  # fmt: skip
 
 
 def given(files, rows, folder=None):
     """Which file gets which class, and the names that fit none."""
-    named = [Named(spellings(name) if "://" in name or "?" in name else (name,), label) for name, label in rows.items()]
-    found = matched(images(*files), named, folder)
+    named = [
+        LabelledFile(spellings(name) if "://" in name or "?" in name else (name,), label)
+        for name, label in rows.items()
+    ]
+    found = match_rows(images(*files), named, folder)
     return found.names, set(found.unknown)
 
 
@@ -108,19 +111,17 @@ def test_a_row_that_leads_to_another_file_is_about_that_one(tmp_path):
     assert given(FLAT, rows, tmp_path / "2023") == ({}, set(rows))
     shutil.rmtree(tmp_path / "2024")
     assert given(FLAT, rows, tmp_path / "2023") == ({"a.png": "dog", "b.png": "dog"}, set()), "it may be its old name"
-    assert matched(images(*FLAT), [Named(("2024/a.png",), "dog")]).notes == (
-        "its names are read without 2024/, with which they begin",
+    assert match_rows(images(*FLAT), [LabelledFile(("2024/a.png",), "dog")]).notes == (
+        "the prefix 2024/ of its names is ignored",
     )
 
 
 @pytest.mark.parametrize("both", [("a.png", "./a.png"), ("photos/a.png", "x/../photos/a.png")])
 def test_two_classes_for_an_image_are_none(tmp_path, both):
-    named = [Named((name,), label) for name, label in zip(both, ("cat", "dog"), strict=True)]
-    found = matched(images(*FLAT), [*named, Named((both[0].replace("a", "b"),), "cat")], tmp_path / "photos")
+    named = [LabelledFile((name,), label) for name, label in zip(both, ("cat", "dog"), strict=True)]
+    found = match_rows(images(*FLAT), [*named, LabelledFile((both[0].replace("a", "b"),), "cat")], tmp_path / "photos")
     assert found.names == {"b.png": "cat"}
-    assert found.notes == (
-        f"1 image has several classes there, of which none is taken over, such as {both[0]} (cat, dog)",
-    )
+    assert found.notes == (f"1 image has several classes and is not imported, such as {both[0]} (cat, dog)",)
 
 
 def test_two_spellings_of_an_accent_are_two_files():

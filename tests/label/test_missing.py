@@ -18,7 +18,7 @@ from versionspace.campaign.metrics import kappa
 from versionspace.cli.main import app
 from versionspace.errors import InputError
 from versionspace.label.guesses import reconcile_round, save_guesses
-from versionspace.label.image_encoding import Showing
+from versionspace.label.image_encoding import ImageEncoder
 from versionspace.label.messages import Answer, Guesses
 from versionspace.label.service import LabelService
 from versionspace.label.status import page_status
@@ -245,7 +245,10 @@ def test_the_page_says_what_is_missing_and_never_asks_for_it(folder, files):
     gone = [mine[0].image, mine[2].image, mine[3].image]
     files.take(*gone)
     with vs.label_folder(folder.photos) as campaign:
-        service, showing = LabelService(campaign), Showing(folder.photos, campaign.dataset, campaign.pictures.files)
+        service, showing = (
+            LabelService(campaign),
+            ImageEncoder(folder.photos, campaign.dataset, campaign.pictures.files),
+        )
         told = page_status(service, None, showing, "tab", "")
         assert [t.partition(":")[0] for t in told["troubles"]] == sorted(files.names[i] for i in gone)
         assert sum(c["labels"] for c in told["classes"]) == 1

@@ -16,7 +16,7 @@ from versionspace.campaign.campaign import Campaign
 from versionspace.cli.main import app
 from versionspace.data import load
 from versionspace.errors import InputError
-from versionspace.label.import_labels import imported
+from versionspace.label.import_labels import read_labels
 from versionspace.label.service import LabelService
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere all file names are text")
@@ -82,7 +82,7 @@ def test_the_pages_table_is_read_back(page, odd):
     assert (row["file"], row["label"]) == (SHOWN, "2")
     table = odd.photos.with_name("labels.csv")
     table.write_bytes(found.content)
-    assert imported(load(odd.photos, progress=False), odd.classes, table).names == {odd.image: "2"}
+    assert read_labels(load(odd.photos, progress=False), odd.classes, table).names == {odd.image: "2"}
 
 
 def test_a_folder_whose_own_name_is_not_text_is_refused_with_a_sentence(folder):

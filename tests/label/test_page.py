@@ -262,7 +262,7 @@ def test_the_server_is_killed_twice_and_the_page_goes_on(person, served):
     shown += person.label(3)
     assert person.page.evaluate("() => Object.keys(localStorage).filter(k => /^versionspace:/.test(k)).length") == 3
     person.page.wait_for_selector("#trouble:not([hidden])")
-    assert "3 answers are kept here" in person.page.locator("#trouble").inner_text()
+    assert "3 answers are stored here" in person.page.locator("#trouble").inner_text()
     served.start()
     person.settled()
     shown += person.label(3)
@@ -309,7 +309,7 @@ def test_an_image_that_was_cut_off_comes_later_and_has_no_label_before_it_is_see
     waiting = guest.image()
     assert page.evaluate("() => document.querySelector('#frame img').naturalWidth") == 0
     page.keyboard.press("1")
-    assert "on its way" in page.locator("#toast").inner_text()
+    assert "still loading" in page.locator("#toast").inner_text()
     page.wait_for_timeout(1500)
     assert page.locator("#frame .broken").count() == 0, "nothing is wrong with the file"
     page.unroute("**/image/*")
@@ -325,12 +325,12 @@ def test_an_image_that_was_cut_off_comes_later_and_has_no_label_before_it_is_see
 def test_a_browser_that_keeps_no_cookie_is_told_what_the_page_needs(browser, home):
     context = browser.new_context()
     page = context.new_page()
-    sentence = page.get_by_text("This page needs its cookie")
+    sentence = page.get_by_text("This page needs a cookie")
     page.route(lambda address: "token=" in address, lambda route: route.fulfill(body=httpx.get(home.address).text,
                                                                                 content_type="text/html"))  # fmt: skip
     page.goto(home.address)
     assert sentence.is_visible()
-    assert "link that the terminal shows" in sentence.inner_text()
+    assert "link shown in the terminal" in sentence.inner_text()
     page.unroute_all()
     Person(page, home).open()
     assert not sentence.is_visible()
@@ -345,10 +345,10 @@ def test_a_page_that_is_refused_at_first_says_why_and_goes_on(browser, home):
     page.route("**/api/status*", lambda route: route.fulfill(status=401, json={"detail": "no key"}))
     page.goto(home.address)
     for place in ("#frame", "#live"):
-        page.wait_for_function(said, arg=[place, "open the link that the terminal shows"])
+        page.wait_for_function(said, arg=[place, "open the link shown in the terminal"])
     page.unroute_all()
     page.route("**/api/status*", lambda route: route.abort())
-    page.wait_for_function(said, arg=["#frame", "The server does not answer"])
+    page.wait_for_function(said, arg=["#frame", "The server does not respond"])
     page.unroute_all()
     person.seen()
     context.close()

@@ -72,7 +72,7 @@ def test_a_screen_reader_hears_what_can_be_done_and_what_was_done(opened):
     assert heard.get_attribute("aria-live") == "polite"
     assert name in heard.text_content()
     page.keyboard.press("Backspace")
-    page.wait_for_function("name => document.querySelector('#live').textContent === 'Taken back: ' + name", arg=name)
+    page.wait_for_function("name => document.querySelector('#live').textContent === 'Undone: ' + name", arg=name)
 
 
 def test_keys_are_pressed_where_a_screen_reader_passes_them_on(opened):
@@ -169,7 +169,7 @@ def test_a_trainer_that_stopped_is_announced_once_while_the_seconds_count_down(o
             "text => document.querySelector('footer').innerText.includes('The trainer stopped') &&"
             " (document.querySelector('footer').innerText.match(/in [0-9]+ s/)?.[0] ?? '') === text", arg=shown,
         )  # fmt: skip
-    heard = "The trainer stopped: memory ran out. It is started again by itself. Labelling goes on."
+    heard = "The trainer stopped: memory ran out. It restarts automatically. You can keep labelling."
     assert page.evaluate("() => window.said") == [heard]
     assert page.locator("#retry").get_attribute("aria-hidden") == "true"
     assert page.locator("[role=alert] #retry, [aria-live] #retry").count() == 0

@@ -281,11 +281,11 @@ def test_a_grid_is_confirmed_only_when_all_of_it_is_on_the_screen(table):
     page.wait_for_selector("#grid:not([hidden]) .cell")
     page.wait_for_function("() => [...document.querySelectorAll('.cell img')].filter(i => i.naturalWidth).length === 7")
     page.keyboard.press("Enter")
-    assert "2 images are still on the way" in page.locator("#toast").inner_text()
+    assert "2 images are still loading" in page.locator("#toast").inner_text()
     assert stored(person) == []
     page.evaluate("() => [...document.querySelectorAll('.cell')].find(c => !c.firstChild.naturalWidth).click()")
     page.keyboard.press("Enter")
-    assert "An image is still on the way" in page.locator("#toast").inner_text()
+    assert "An image is still loading" in page.locator("#toast").inner_text()
     for route in held:
         route.continue_()
     page.wait_for_selector(READY)
@@ -312,7 +312,7 @@ def test_an_image_that_the_grid_cannot_show_comes_one_by_one_and_has_no_label_be
     page.wait_for_function("() => [...document.querySelectorAll('.cell img')].filter(i => i.naturalWidth).length === 8")
     page.wait_for_selector(READY)
     page.locator('.cell[aria-pressed="true"]').click()
-    assert "cannot be shown" in page.locator("#toast").inner_text()
+    assert "cannot be displayed" in page.locator("#toast").inner_text()
     page.keyboard.press("Enter")
     page.wait_for_function("() => document.querySelector('#toast').textContent.startsWith('8 ×')")
     assert stored(person) == ["0"] * 8

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from metrics import round_metrics
 from versionspace.label.cold_start import FarthestFirst
 from versionspace.label.history import History
-from versionspace.label.image_encoding import Showing
+from versionspace.label.image_encoding import ImageEncoder
 from versionspace.label.messages import Answer
 from versionspace.label.queue import TRAINING_PURPOSES, OpenAsks
 from versionspace.label.status import page_status
@@ -200,5 +200,5 @@ def test_no_request_goes_through_all_labels_or_asks(service):
         assert outcome.refused == []
         service.next_round_size()
     service.answer("tab", "anna", [Answer("a-change", "class", images[0], "2")])
-    shown = page_status(service, None, Showing(service.photos, service.campaign.dataset), "tab", "anna")
+    shown = page_status(service, None, ImageEncoder(service.photos, service.campaign.dataset), "tab", "anna")
     assert (shown["done"], len(shown["rail"])) == (12, 12)

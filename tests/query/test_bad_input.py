@@ -1,4 +1,4 @@
-"""What is said when a query cannot be answered."""
+"""Invalid queries raise errors that say what was expected, what arrived and how to fix it."""
 
 import re
 
@@ -16,13 +16,13 @@ BAD_FEATURES = np.where(np.arange(36).reshape(12, 3) == 7, np.nan, FEATURES)
 
 CASES = {
     "unknown method": (("gvb", 1), {"pool": POOL}, "method: .*got 'gvb'. Did you mean 'gvd'?"),
-    "unknown method, other spelling": (("M2_PWD", 1), {"pool": POOL}, "Did you mean 'm2-pwd'?"),
-    "unknown method, nothing near": (("zzzzzz", 1), {"pool": POOL}, "See versionspace.METHODS"),
-    "k of 0": (("ge", 0), {"pool": POOL}, "k: expected a whole number from 1 to 12,.* got 0"),
+    "unknown method, underscore and capitals": (("M2_PWD", 1), {"pool": POOL}, "Did you mean 'm2-pwd'?"),
+    "unknown method, none similar": (("zzzzzz", 1), {"pool": POOL}, "See versionspace.METHODS"),
+    "k of 0": (("ge", 0), {"pool": POOL}, "k: expected an integer from 1 to 12,.* got 0"),
     "k too large": (("ge", 13), {"pool": POOL}, "k: .* got 13. Ask for fewer"),
     "k too large, set method": (("coreset", 13), {"features": FEATURES}, "k: .* got 13"),
-    "k not whole": (("ge", 2.5), {"pool": POOL}, "k: .* got 2.5"),
-    "k a truth value": (("ge", True), {"pool": POOL}, "k: .* got True"),
+    "k not an integer": (("ge", 2.5), {"pool": POOL}, "k: .* got 2.5"),
+    "k a boolean": (("ge", True), {"pool": POOL}, "k: .* got True"),
     "no pool": (("ge", 1), {}, "pool: expected a value, since 'ge' needs pool"),
     "no pool for random": (("random", 1), {}, "pool: expected a value"),
     "no reference": (("gvd", 1), {"pool": POOL}, "reference: expected a value, since 'gvd' needs"),
@@ -33,7 +33,7 @@ CASES = {
     "superfluous labelled": (
         ("badge", 1), {"pool": POOL[:1], "features": FEATURES, "labelled_features": FEATURES}, "labelled_features: ",
     ),
-    "superfluous vote": (("ge", 1), {"pool": POOL, "vote": "hard"}, "vote: expected nothing, since 'ge' takes no"),
+    "superfluous vote": (("ge", 1), {"pool": POOL, "vote": "hard"}, "vote: expected nothing, since 'ge' uses no"),
     "wrong vote": (("gvd", 1), {"pool": POOL, "reference": REFERENCE, "vote": "x"}, "vote: expected 'soft' or 'hard'"),
     "members differ": (("gvd", 1), {"pool": POOL, "reference": REFERENCE[:4]}, "reference: expected 5 members.*got 4"),
     "classes differ": (
@@ -49,8 +49,8 @@ CASES = {
     "votes too high for the reference": (
         ("gvd", 1), {"pool": np.full((5, 2), 7), "reference": REFERENCE}, "pool: expected votes from 0 to 3, got 7",
     ),
-    "classes not those of the probabilities": (("ge", 1), {"pool": POOL, "classes": 9}, "classes: expected 4"),
-    "classes of 0": (("ge", 1), {"pool": POOL.argmax(-1), "classes": 0}, "classes: expected a whole number"),
+    "classes differ from the probabilities": (("ge", 1), {"pool": POOL, "classes": 9}, "classes: expected 4"),
+    "classes of 0": (("ge", 1), {"pool": POOL.argmax(-1), "classes": 0}, "classes: expected an integer of at least 1"),
     "empty pool": (("ge", 1), {"pool": POOL[:, :0]}, "pool: expected at least one member, one image"),
     "empty reference": (("gvd", 1), {"pool": POOL, "reference": REFERENCE[:, :0]}, "reference: expected at least"),
     "empty features": (("coreset", 1), {"features": FEATURES[:0]}, "features: expected at least one image"),
@@ -67,16 +67,16 @@ CASES = {
         ("badge", 1), {"pool": POOL[:1], "features": FEATURES[:5]}, "features: expected 12 images, as pool has, got 5",
     ),
     "ids of other images": (("ge", 1), {"pool": POOL, "ids": [1, 2]}, "ids: expected 12 images"),
-    "ids twice": (("ge", 1), {"pool": POOL, "ids": [*range(11), 3]}, "ids: expected ids that are all different.*3"),
+    "duplicate ids": (("ge", 1), {"pool": POOL, "ids": [*range(11), 3]}, "ids: expected ids that are all different.*3"),
     "ids of two kinds": (("ge", 1), {"pool": POOL, "ids": [None, *"abcdefghijk"]}, "ids: .* got NoneType and str"),
-    "ids that are numbers and text": (("ge", 1), {"pool": POOL, "ids": [7, *"abcdefghijk"]}, "ids: .* got int and str"),
-    "ids that are a mask": (("ge", 1), {"pool": POOL, "ids": [True] * 12}, "ids: .* got bool.* a mask is no list"),
-    "ids that are fractions": (("ge", 1), {"pool": POOL, "ids": np.arange(12.0)}, "ids: .* got float"),
-    "method of no name": ((["ge"], 1), {"pool": POOL}, r"method: .*got \['ge'\]"),
-    "votes that no class can have": (
+    "integers and text as ids": (("ge", 1), {"pool": POOL, "ids": [7, *"abcdefghijk"]}, "ids: .* got int and str"),
+    "a mask as ids": (("ge", 1), {"pool": POOL, "ids": [True] * 12}, "ids: .* got bool.* mask is not a list of ids"),
+    "floats as ids": (("ge", 1), {"pool": POOL, "ids": np.arange(12.0)}, "ids: .* got float"),
+    "method not a text": ((["ge"], 1), {"pool": POOL}, r"method: .*got \['ge'\]"),
+    "votes beyond 32 bits": (
         ("ge", 1), {"pool": [[0], [2**32]], "classes": 2**33}, "pool: expected votes from 0 to 4294967295",
     ),
-    "features too large to be told apart": (
+    "features too large for finite distances": (
         ("coreset", 1), {"features": FEATURES * 1e160}, "features: expected features of at most .* distances",
     ),
     "float32 features too large": (
@@ -84,12 +84,12 @@ CASES = {
     ),
     "ids with two axes": (("ge", 1), {"pool": POOL, "ids": [[1]]}, "ids: expected one id for each image"),
     "a negative seed": (("ge", 1), {"pool": POOL, "seed": -1}, "seed: expected an integer of at least 0"),
-    "a seed that is no number": (("ge", 1), {"pool": POOL, "seed": "x"}, "seed: expected an integer"),
+    "a seed that is not a number": (("ge", 1), {"pool": POOL, "seed": "x"}, "seed: expected an integer"),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize(("positional", "named", "message"), CASES.values(), ids=CASES.keys())
-def test_a_sentence_says_what_is_wrong(positional, named, message):
+def test_invalid_arguments_raise_an_explained_error(positional, named, message):
     with pytest.raises(vs.InputError) as caught:
         vs.query(*positional, **named)
     assert isinstance(caught.value, ValueError)
@@ -100,7 +100,7 @@ def test_a_sentence_says_what_is_wrong(positional, named, message):
 
 
 @pytest.mark.parametrize("name", vs.METHODS)
-def test_each_needed_argument_is_asked_for_by_name(name):
+def test_each_missing_argument_is_named(name):
     given = arguments(TABLE[name])
     for missing in TABLE[name].needs:
         rest = {key: value for key, value in given.items() if key != missing}
@@ -109,7 +109,7 @@ def test_each_needed_argument_is_asked_for_by_name(name):
 
 
 @pytest.mark.parametrize("name", vs.METHODS)
-def test_each_superfluous_argument_is_refused_by_name(name):
+def test_each_superfluous_argument_is_named(name):
     given = arguments(TABLE[name])
     everything = {"pool": POOL, "reference": REFERENCE, "features": FEATURES, "labelled_features": FEATURES,
                   "perturbations": np.ones(12)}  # fmt: skip
@@ -118,6 +118,6 @@ def test_each_superfluous_argument_is_refused_by_name(name):
             vs.query(name, 1, **given, **{extra: everything[extra]})
 
 
-def test_a_list_with_an_unknown_argument_is_pythons_own_error():
+def test_an_unknown_keyword_is_a_type_error():
     with pytest.raises(TypeError, match="poool"):
         vs.query("ge", 1, poool=POOL)

@@ -1,4 +1,4 @@
-"""One contract that every method of the table must keep."""
+"""The contract that every method in the table fulfils."""
 
 import uuid
 
@@ -18,7 +18,7 @@ def method(request):
     return request.param
 
 
-def test_the_names_are_these():
+def test_the_built_in_names():
     assert vs.METHODS == (
         "random", "vr", "ge", "bald", "coreset", "dfal", "pwd", "gvd", "m2-pwd", "m-pwd", "m-gvd", "gvd-loo",
         "gvd-batch", "entropy", "margin", "least-confidence", "vote-entropy", "batchbald", "badge",
@@ -26,7 +26,7 @@ def test_the_names_are_these():
 
 
 @pytest.mark.parametrize("k", [1, 7, N])
-def test_query_gives_k_different_images_of_the_pool(method, k):
+def test_query_returns_k_different_images_of_the_pool(method, k):
     chosen = vs.query(method.name, k, **arguments(method), seed=3)
     assert chosen.dtype == np.int64
     assert chosen.shape == (k,)
@@ -34,7 +34,7 @@ def test_query_gives_k_different_images_of_the_pool(method, k):
     assert set(chosen.tolist()) <= set(range(N))
 
 
-def test_utilities_are_finite_floats_one_for_each_image(method):
+def test_utilities_are_one_finite_float_per_image(method):
     scores = vs.utilities(method.name, **arguments(method), seed=3)
     assert scores.dtype == np.float64
     assert scores.shape == (N,)
@@ -49,7 +49,7 @@ def test_the_first_image_has_the_highest_utility(method):
 
 
 @pytest.mark.parametrize("name", [m.name for m in ALL if m.pointwise])
-def test_pointwise_methods_ask_in_the_order_of_their_utilities(name):
+def test_pointwise_methods_order_images_by_utility(name):
     given = arguments(TABLE[name])
     scores = vs.utilities(name, **given, seed=3)
     chosen, at_turn = vs.query(name, N, **given, seed=3, return_utilities=True)
@@ -57,17 +57,17 @@ def test_pointwise_methods_ask_in_the_order_of_their_utilities(name):
     np.testing.assert_array_equal(at_turn, scores[chosen])
 
 
-def test_fewer_images_are_the_head_of_more(method):
+def test_a_smaller_query_is_a_prefix_of_a_larger_one(method):
     given = arguments(method)
     assert vs.query(method.name, 5, **given, seed=3).tolist() == vs.query(method.name, 9, **given, seed=3)[:5].tolist()
 
 
-def test_the_same_seed_gives_the_same(method):
+def test_the_same_seed_returns_the_same_images(method):
     given = arguments(method)
     assert vs.query(method.name, 9, **given, seed=3).tolist() == vs.query(method.name, 9, **given, seed=3).tolist()
 
 
-def test_ids_are_returned_in_place_of_positions(method):
+def test_ids_are_returned_instead_of_positions(method):
     given = arguments(method)
     ids = [f"image-{i}.png" for i in range(N)]
     positions, scores = vs.query(method.name, 6, **given, seed=3, return_utilities=True)
@@ -84,19 +84,19 @@ def test_a_pool_of_one_image(method):
 
 
 def test_ties_do_not_follow_position():
-    """Members that all agree leave nothing to choose by: the seed decides, evenly."""
+    """If all members agree, all utilities are equal and the seed chooses uniformly."""
     pool = np.zeros((4, 1000), int)
     means = [vs.query("ge", 50, pool=pool, seed=seed).mean() for seed in range(40)]
     assert abs(np.mean(means) - 499.5) < 25
     assert len({tuple(vs.query("ge", 5, pool=pool, seed=seed)) for seed in range(20)}) == 20
 
 
-def test_no_seed_means_a_fresh_draw():
+def test_without_a_seed_every_query_differs():
     pool = np.zeros((4, 1000), int)
     assert len({tuple(vs.query("random", 10, pool=pool)) for _ in range(5)}) == 5
 
 
-def test_inputs_are_left_as_they_were(method):
+def test_inputs_are_not_modified(method):
     given = arguments(method)
     before = {name: np.array(array) for name, array in given.items()}
     vs.query(method.name, 5, **given, seed=0)
@@ -104,7 +104,7 @@ def test_inputs_are_left_as_they_were(method):
         np.testing.assert_array_equal(array, before[name])
 
 
-def test_read_only_inputs_are_taken(method):
+def test_read_only_inputs_are_accepted(method):
     given = arguments(method)
     for array in given.values():
         array.flags.writeable = False
@@ -124,7 +124,7 @@ def test_more_than_256_classes(method):
 
 
 @pytest.mark.parametrize("name", [m.name for m in ALL if m.pool == "votes"])
-def test_votes_for_the_pool_are_as_good_as_probabilities(name):
+def test_votes_for_the_pool_score_like_probabilities(name):
     given = arguments(TABLE[name])
     votes = given["pool"].argmax(-1)
     np.testing.assert_array_equal(
@@ -133,7 +133,7 @@ def test_votes_for_the_pool_are_as_good_as_probabilities(name):
 
 
 @pytest.mark.parametrize("name", [m.name for m in ALL if m.diameter])
-def test_votes_for_the_reference_where_they_suffice(name):
+def test_votes_for_the_reference_suffice_except_for_soft_votes(name):
     given = arguments(TABLE[name])
     votes = given["reference"].argmax(-1)
     hard = {"vote": "hard"} if TABLE[name].takes_vote else {}
@@ -161,7 +161,7 @@ def test_zero_probabilities_stay_finite(name):
     assert len(set(vs.query(name, N, **given, seed=0).tolist())) == N
 
 
-def test_identical_members_have_nothing_to_tell_apart():
+def test_identical_members_have_utility_0():
     pool = np.repeat(probabilities(1, N, 4), 5, axis=0)
     reference = np.repeat(probabilities(1, 30, 4, seed=1), 5, axis=0)
     for name in ("pwd", "gvd", "m2-pwd", "m-pwd", "m-gvd", "gvd-loo", "gvd-batch"):
@@ -175,28 +175,26 @@ LARGE = 2**63
 IDS = {
     "large and small": [-1, LARGE + 1, LARGE + 2049],
     "unsigned": [5, LARGE + 1, LARGE + 3],
-    "larger than any of NumPy's": [1, 2, 2**200],
-    "text that ends in nothing": ["a\0", "b", "c"],
-    "NumPy's own numbers": [np.int64(3), np.uint8(4), 5],
-    "names of another type": [uuid.UUID(int=1), uuid.UUID(int=2), uuid.UUID(int=3)],
+    "too large for NumPy": [1, 2, 2**200],
+    "text with a trailing null": ["a\0", "b", "c"],
+    "NumPy integers": [np.int64(3), np.uint8(4), 5],
+    "UUIDs": [uuid.UUID(int=1), uuid.UUID(int=2), uuid.UUID(int=3)],
 }
 
 
 @pytest.mark.parametrize("ids", IDS.values(), ids=IDS.keys())
-def test_ids_come_back_as_they_were_given(ids):
-    """A label that is stored under a rounded id belongs to another image, or to none."""
+def test_ids_are_returned_unchanged(ids):
+    """A label stored under a rounded id would belong to another image, or to none."""
     votes = [[0, 0, 1], [0, 1, 0], [0, 1, 1]]
     assert sorted(vs.query("ge", 3, pool=votes, ids=ids, seed=0).tolist()) == sorted(ids)
     stream = vs.Stream("ge", 3, seed=0)
-    for i, one in enumerate(ids):
-        stream.add([[row[i]] for row in votes], ids=[one])
+    for i, id_ in enumerate(ids):
+        stream.add([[row[i]] for row in votes], ids=[id_])
     assert sorted(stream.result().tolist()) == sorted(ids)
-    assert {type(one) for one in stream.result().tolist()} == {type(one) for one in np.array(ids, object).tolist()} - {
-        np.int64, np.uint8,
-    }  # fmt: skip
+    assert {type(id_) for id_ in stream.result().tolist()} == {type(id_) for id_ in ids} - {np.int64, np.uint8}
 
 
-def test_chunks_have_ids_of_one_kind():
+def test_chunks_must_have_ids_of_one_kind():
     stream = vs.Stream("ge", 2, seed=0)
     stream.add([[0], [1]], ids=[5])
     with pytest.raises(vs.errors.InputError, match="ids: expected int, as in the chunks before, got str"):

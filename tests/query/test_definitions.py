@@ -1,4 +1,4 @@
-"""Every pointwise utility against its definition in plain loops."""
+"""Every pointwise utility is compared with its definition in plain loops."""
 
 from fractions import Fraction
 
@@ -57,20 +57,20 @@ POINTWISE += [("vote-entropy", lambda probs, x: plain.vote_entropy(plain.votes(p
 
 
 @pytest.mark.parametrize(("name", "definition"), POINTWISE, ids=[name for name, _ in POINTWISE])
-def test_scores_of_the_pool_alone(case, name, definition):
+def test_scores_that_need_only_the_pool(case, name, definition):
     pool, _ = case
     expected = [definition(pool, x) for x in range(len(pool[0]))]
     np.testing.assert_allclose(vs.utilities(name, pool=pool), expected, rtol=0, atol=1e-12)
 
 
-def test_equal_splits_tie_to_the_last_bit():
-    """Vote counts 1+2+3 in any order of classes are one split, whatever the method."""
+def test_equal_splits_have_bitwise_equal_utilities():
+    """Vote counts 1, 2 and 3 have the same utility in any order of the classes."""
     votes = np.array([[0, 1, 1, 2, 2, 2], [2, 0, 0, 1, 1, 1], [1, 2, 2, 0, 0, 0], [2, 2, 2, 1, 1, 0]]).T
     for name in ("ge", "vr", "vote-entropy"):
         assert len(set(vs.utilities(name, pool=votes).tolist())) == 1
 
 
-def test_dfal_asks_for_the_smallest_perturbation():
+def test_dfal_prefers_the_smallest_perturbation():
     assert vs.query("dfal", 3, perturbations=[0.3, 0.1, 0.2]).tolist() == [1, 2, 0]
     assert vs.utilities("dfal", perturbations=[0.3, 0.0]).tolist() == [-0.3, 0.0]
 
@@ -82,14 +82,14 @@ def test_random_is_uniform():
     assert ((counts - 1000) ** 2 / 1000).sum() < 43.8  # χ² with 19 degrees of freedom, p = .001
 
 
-def test_random_needs_no_pool_where_ids_are_given():
+def test_random_needs_no_pool_if_ids_are_passed():
     ids = np.array([70, 3, 12, 5])
     assert sorted(vs.query("random", 4, ids=ids, seed=0).tolist()) == [3, 5, 12, 70]
 
 
 @pytest.mark.parametrize("name", ["m-pwd", "m2-pwd", "m-gvd"])
-def test_equal_weighted_diameters_are_equal_to_the_last_bit(name):
-    """For m-pwd, two images that leave 3/25 by other counts, worked by hand: a lot decides. And against fractions."""
+def test_equal_weighted_diameters_are_bitwise_equal(name):
+    """Weighted diameters equal exact fractions. Two images that leave 3/25 with different counts tie under m-pwd."""
     reference = np.zeros((5, 10), np.int64)
     reference[[1, 4], :3] = 1
     pool = np.array([[0, 0], [0, 1], [1, 2], [2, 2], [3, 2]])
@@ -105,13 +105,13 @@ def test_equal_weighted_diameters_are_equal_to_the_last_bit(name):
         ref, votes = rng.integers(0, 3, (M, T)), rng.integers(0, 3, (M, 8))
         options = {"vote": "hard"} if name == "m-gvd" else {}
         found = vs.utilities(name, pool=votes, reference=ref, **options)
-        assert found.tolist() == [-float(_weighted(votes[:, x], ref, name, exponent)) for x in range(8)]
+        assert found.tolist() == [-float(exact_weighted_diameter(votes[:, x], ref, name, exponent)) for x in range(8)]
 
 
-def _weighted(votes, ref, name, exponent):
-    """max_y (s/M)^exponent diam(S) as a fraction of whole numbers."""
+def exact_weighted_diameter(votes, ref, name, exponent):
+    """Return max_y (s/M)^exponent diam(S) as an exact fraction."""
     M, T = ref.shape
-    found = []
+    diameters = []
     for y in set(votes.tolist()):
         S = ref[votes == y]
         s = len(S)
@@ -120,5 +120,5 @@ def _weighted(votes, ref, name, exponent):
             diameter = Fraction(wrong, s * T)
         else:
             diameter = Fraction(int((S[:, None] != S[None]).sum()), max(s * (s - 1), 1) * T)
-        found.append(Fraction(s, M) ** exponent * diameter)
-    return max(found)
+        diameters.append(Fraction(s, M) ** exponent * diameter)
+    return max(diameters)

@@ -1,4 +1,4 @@
-"""The methods that choose a set: each greedy step against its definition in plain loops."""
+"""Methods that choose a set: each greedy step is compared with its definition in plain loops."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from versionspace.query import batchbald
 
 
 def greedy(images, k, score):
-    """Picks with the highest score at each step, and that score; no ties are expected."""
+    """Return the image with the highest score at each step, and that score. Ties are not handled."""
     picks, scores = [], []
     for _ in range(k):
         left = [x for x in range(images) if x not in picks]
@@ -43,14 +43,14 @@ def test_coreset_is_greedy_k_centre(dtype, labelled):
     np.testing.assert_allclose(vs.utilities("coreset", features=features, labelled_features=centres), expected)
 
 
-def test_coreset_with_nothing_labelled_starts_anywhere():
+def test_coreset_without_labels_starts_at_a_random_image():
     features = np.random.default_rng(0).normal(size=(200, 3))
     starts = {int(vs.query("coreset", 1, features=features, seed=seed)[0]) for seed in range(30)}
     assert len(starts) > 20
 
 
-def test_coreset_puts_copies_last_even_where_products_cancel():
-    """Far from the origin ‖x‖² − 2x·c + ‖c‖² loses all digits in float32; differences do not."""
+def test_coreset_chooses_copies_last_even_if_products_cancel():
+    """Far from the origin, ‖x‖² − 2x·c + ‖c‖² loses all digits in float32; differences do not."""
     rng = np.random.default_rng(1)
     features = (10_000 + rng.normal(size=(40, 8))).astype(np.float32)
     twice = np.concatenate([features, features])
@@ -60,7 +60,7 @@ def test_coreset_puts_copies_last_even_where_products_cancel():
     assert (np.diff(utilities[1:]) <= 0).all()
 
 
-def test_coreset_finds_the_nearest_label_where_all_features_have_much_in_common():
+def test_coreset_finds_the_nearest_label_despite_a_common_offset():
     draw = np.random.default_rng(3)
     labelled = (100 + 0.05 * draw.standard_normal((40, 64))).astype(np.float32)
     pool = np.concatenate([labelled, (100 + 0.05 * draw.standard_normal((40, 64))).astype(np.float32)])
@@ -90,7 +90,7 @@ def test_badge_starts_with_the_longest_gradient_and_draws_by_squared_distance():
     assert ((seconds - expected)[drawn] ** 2 / expected[drawn]).sum() < 16.3  # χ², 3 degrees of freedom, p = .001
 
 
-def test_badge_never_repeats_an_image_of_many_copies():
+def test_badge_never_repeats_an_image_if_all_are_copies():
     pool = np.repeat(probabilities(1, 1, 3), 30, axis=1)
     features = np.ones((30, 4))
     assert sorted(vs.query("badge", 30, pool=pool, features=features, seed=0).tolist()) == list(range(30))
@@ -99,7 +99,7 @@ def test_badge_never_repeats_an_image_of_many_copies():
 @pytest.mark.parametrize("at_once", [1, 4_000_000])
 @pytest.mark.parametrize("classes", [2, 4])
 def test_batchbald_is_greedy_joint_information(classes, at_once, monkeypatch):
-    monkeypatch.setattr(batchbald, "_ELEMENTS", at_once)  # 1: bounds decide after every image
+    monkeypatch.setattr(batchbald, "_ELEMENTS", at_once)  # with 1, the bounds are checked after every image
     pool = probabilities(5, 20, classes, seed=classes, noise=2.0)
     picks, scores = greedy(20, 4, lambda picks, x: plain.batchbald_gain(pool, picks, x))
     found, utilities = vs.query("batchbald", 4, pool=pool, seed=0, return_utilities=True)
@@ -107,12 +107,12 @@ def test_batchbald_is_greedy_joint_information(classes, at_once, monkeypatch):
     np.testing.assert_allclose(utilities, scores, atol=1e-10)
 
 
-def test_batchbald_draws_outcomes_when_there_are_too_many(monkeypatch):
-    """Sampled gains come near the exact ones, and the same seed draws the same."""
+def test_batchbald_samples_outcomes_if_there_are_too_many(monkeypatch):
+    """Sampled gains are close to the exact ones, and the same seed draws the same samples."""
     pool = probabilities(5, 20, 4, seed=4, noise=2.0)
     exact, gains = vs.query("batchbald", 4, pool=pool, seed=0, return_utilities=True)
     monkeypatch.setattr(batchbald, "CONFIGURATIONS", 3000)
-    monkeypatch.setattr(batchbald.Outcomes, "none", staticmethod(lambda m: batchbald.Outcomes(*drawn(m))))
+    monkeypatch.setattr(batchbald.Outcomes, "initial", staticmethod(lambda m: batchbald.Outcomes(*empty_samples(m))))
     sampled, estimates = vs.query("batchbald", 4, pool=pool, seed=0, return_utilities=True)
     again, _ = vs.query("batchbald", 4, pool=pool, seed=0, return_utilities=True)
     assert sampled.tolist() == again.tolist()
@@ -120,12 +120,12 @@ def test_batchbald_draws_outcomes_when_there_are_too_many(monkeypatch):
     np.testing.assert_allclose(estimates, gains, atol=0.03)
 
 
-def drawn(members):
-    """3,000 empty outcomes that count as draws, so that every label after them is drawn."""
+def empty_samples(members):
+    """Return 3,000 empty outcomes that count as samples, so that every later label is sampled."""
     return np.full(3000, 1 / 3000), np.full((3000, members), 1 / members), False
 
 
-def test_batchbald_goes_from_exact_to_drawn(monkeypatch):
+def test_batchbald_switches_from_exact_to_sampled(monkeypatch):
     monkeypatch.setattr(batchbald, "CONFIGURATIONS", 20)
     pool = probabilities(6, 30, 4, seed=1, noise=2.0)
     chosen, gains = vs.query("batchbald", 12, pool=pool, seed=5, return_utilities=True)
@@ -134,8 +134,8 @@ def test_batchbald_goes_from_exact_to_drawn(monkeypatch):
     assert chosen.tolist() == vs.query("batchbald", 12, pool=pool, seed=5).tolist()
 
 
-def test_batchbald_avoids_what_it_has_asked():
-    """Copies of the most informative image bring nothing after the first; bald would ask for all of them."""
+def test_batchbald_avoids_copies_of_its_picks():
+    """Copies of the most informative image gain nothing after the first; bald would choose all of them."""
     sure = np.repeat(probabilities(1, 10, 3, seed=1), 4, axis=0)
     split = np.eye(3)[np.array([0, 1, 2, 0])][:, None]
     other = np.eye(3)[np.array([0, 0, 0, 1])][:, None]
@@ -146,7 +146,7 @@ def test_batchbald_avoids_what_it_has_asked():
 
 @pytest.mark.usefixtures("either_kernel")
 @pytest.mark.parametrize("vote", ["soft", "hard"])
-def test_gvd_batch_refines_the_picks_splits(vote):
+def test_gvd_batch_scores_the_refinement_of_its_picks(vote):
     pool = probabilities(9, 30, 4, seed=7, noise=2.5)
     reference = probabilities(9, 40, 4, seed=8, noise=2.5)
     pool_votes, ref_votes = plain.votes(pool), plain.votes(reference)
@@ -154,18 +154,18 @@ def test_gvd_batch_refines_the_picks_splits(vote):
     found, utilities = vs.query(
         "gvd-batch", 6, pool=pool, reference=reference, vote=vote, seed=0, return_utilities=True
     )
-    since = []
+    refined = []
     for j, (x, utility) in enumerate(zip(found.tolist(), utilities.tolist(), strict=True)):
         scores = {}
         for other in set(range(30)) - set(found[:j].tolist()):
-            scores[other] = -max(plain.gvd(S, probs, ref_votes) for S in plain.cells(pool_votes, [*since, other]))
+            scores[other] = -max(plain.gvd(S, probs, ref_votes) for S in plain.cells(pool_votes, [*refined, other]))
         assert utility == pytest.approx(max(scores.values()), abs=1e-14)
         assert scores[x] == pytest.approx(utility, abs=1e-14)
-        since = [*since, x] if utility < 0 else []
+        refined = [*refined, x] if utility < 0 else []
 
 
-def test_gvd_batch_does_not_ask_the_same_split_again():
-    """Nine images split the members in halves one way, one splits them the other way."""
+def test_gvd_batch_does_not_repeat_a_split():
+    """Nine images split the members into the same halves, one into other halves."""
     members = np.arange(8)
     pool = np.stack([members < 4] * 9 + [members % 2 == 0], axis=1).astype(int)
     reference = np.stack([members >> b & 1 for b in range(3)] * 2, axis=1)
@@ -173,8 +173,8 @@ def test_gvd_batch_does_not_ask_the_same_split_again():
     assert 9 in chosen.tolist()
 
 
-def test_gvd_batch_starts_afresh_when_nothing_is_left_to_refine():
-    """After two picks every cell is one member; the third pick is judged on the whole version space again."""
+def test_gvd_batch_restarts_when_nothing_is_left_to_refine():
+    """After two picks every cell has one member; the third pick is scored on the whole version space again."""
     pool = np.array([[0, 0, 0, 0], [0, 1, 0, 1], [1, 0, 1, 0], [1, 1, 0, 0]])
     reference = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
     found, utilities = vs.query(

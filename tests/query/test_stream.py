@@ -1,4 +1,4 @@
-"""A stream gives what a query on the whole gives."""
+"""A stream returns the same images as a query on the whole pool."""
 
 import itertools
 
@@ -24,7 +24,7 @@ def chunks(total, cuts):
 @pytest.mark.parametrize("method", POINTWISE, ids=[m.name for m in POINTWISE])
 @given(st.lists(st.integers(1, N - 1), max_size=8), st.integers(1, N), st.integers(0, 99))
 @settings(max_examples=12, deadline=None)
-def test_any_chunking_gives_the_query_on_the_whole(method, cuts, k, seed):
+def test_any_chunking_equals_the_query_on_the_whole_pool(method, cuts, k, seed):
     whole = arguments(method, images=N, seed=seed)
     ids = np.arange(N) + 1000
     kept = {name: array for name, array in whole.items() if name == "reference"}
@@ -57,8 +57,8 @@ def test_positions_of_perturbations_count_over_all_chunks():
     assert one.result().tolist() == vs.query("dfal", 10, perturbations=sizes, seed=4).tolist()
 
 
-def test_forgetting_diameters_changes_nothing(monkeypatch):
-    monkeypatch.setattr(stream, "_REMEMBERED", 3)
+def test_clearing_the_cache_changes_nothing(monkeypatch):
+    monkeypatch.setattr(stream, "_CACHE_SIZE", 3)
     pool, reference = probabilities(8, N, 4, noise=3.0), probabilities(8, 30, 4, seed=1)
     one = vs.Stream("gvd", 10, reference=reference, seed=4)
     for chunk in chunks(N, range(0, N, 5)):
@@ -67,7 +67,7 @@ def test_forgetting_diameters_changes_nothing(monkeypatch):
     assert one.result().tolist() == vs.query("gvd", 10, pool=pool, reference=reference, seed=4).tolist()
 
 
-def test_a_stream_holds_no_more_than_it_needs():
+def test_a_stream_keeps_only_the_k_best():
     one = vs.Stream("random", 7, seed=0)
     for _ in range(50):
         one.add(np.zeros((2, 100), int))
@@ -76,12 +76,12 @@ def test_a_stream_holds_no_more_than_it_needs():
 
 
 @pytest.mark.parametrize("name", ["coreset", "badge", "batchbald", "gvd-batch"])
-def test_set_methods_are_refused(name):
+def test_set_methods_are_rejected(name):
     with pytest.raises(vs.InputError, match=f"got '{name}', which chooses a set.*versionspace.query"):
         vs.Stream(name, 3)
 
 
-def test_what_a_stream_refuses():
+def test_invalid_arguments_are_rejected():
     with pytest.raises(vs.InputError, match="^reference: expected a value"):
         vs.Stream("gvd", 3)
     with pytest.raises(vs.InputError, match="^reference: expected nothing"):
@@ -90,7 +90,7 @@ def test_what_a_stream_refuses():
         vs.Stream("ge", 0)
     short = vs.Stream("ge", 3)
     short.add([[0, 1], [1, 1]])
-    with pytest.raises(vs.InputError, match="^k: expected a whole number from 1 to 2,"):
+    with pytest.raises(vs.InputError, match="^k: expected an integer from 1 to 2,"):
         short.result()
     with pytest.raises(vs.InputError, match="2 members, as the first chunk had"):
         short.add([[0], [1], [2]])
@@ -102,15 +102,15 @@ def test_what_a_stream_refuses():
         vs.Stream("pwd", 1, reference=[[0], [1]]).add([[0], [1], [1]])
 
 
-def test_a_refused_first_chunk_leaves_no_trace():
+def test_a_rejected_first_chunk_leaves_the_stream_empty():
     one = vs.Stream("ge", 1, seed=0)
     with pytest.raises(vs.InputError, match="1 ids, as the chunk has images"):
         one.add([[0], [1], [2]], ids=["a", "b"])
-    one.add([[0, 0], [1, 0]])  # other members, and no ids
+    one.add([[0, 0], [1, 0]])  # a different number of members, and no ids
     assert one.result().tolist() == [0]
 
 
-def test_a_refused_chunk_leaves_the_stream_as_it_was():
+def test_a_rejected_chunk_leaves_the_stream_unchanged():
     one = vs.Stream("entropy", 1, seed=0)
     one.add(probabilities(2, 5, 3))
     before = one.result().tolist()
@@ -120,7 +120,7 @@ def test_a_refused_chunk_leaves_the_stream_as_it_was():
     assert one.result().tolist() == before
 
 
-def test_an_id_is_never_asked_twice():
+def test_an_id_is_never_returned_twice():
     stream = vs.Stream("ge", 2, seed=0)
     stream.add([[0, 0], [0, 1]], ids=["a", "b"])
     with pytest.raises(vs.InputError, match="'b' 2 times"):

@@ -1,4 +1,4 @@
-"""What may be passed in, and what is said when it may not."""
+"""Which arrays are accepted, and the errors for those that are not."""
 
 import re
 
@@ -14,7 +14,7 @@ GOOD = probabilities(3, 6, 4)
 
 
 class Wrapped:
-    """Not a NumPy array, but can become one."""
+    """Convertible to a NumPy array by ``__array__``."""
 
     def __init__(self, array):
         self.array = array
@@ -38,23 +38,23 @@ class Wrapped:
     ],
     ids=["numpy", "list", "__array__", "torch", "torch with grad", "fortran", "strided", "longdouble", "big-endian"],
 )
-def test_arrays_of_all_kinds_give_the_same(given):
+def test_all_kinds_of_arrays_are_equivalent(given):
     np.testing.assert_array_equal(vs.gibbs_error(given), vs.gibbs_error(GOOD))
     np.testing.assert_array_equal(vs.majority_vote(given), vs.majority_vote(GOOD))
     np.testing.assert_allclose(vs.utilities("bald", pool=given), vs.utilities("bald", pool=GOOD), atol=1e-12)
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, torch.float16, torch.bfloat16, torch.float32])
-def test_lower_precision_is_taken(dtype):
+def test_lower_precision_is_accepted(dtype):
     given = GOOD.astype(dtype) if isinstance(dtype, type) else torch.tensor(GOOD).to(dtype)
-    if dtype is torch.bfloat16:  # its rows sum to 1 only within 1e-2: what a user would do
+    if dtype is torch.bfloat16:  # normalise as a user would: rows sum to 1 only within 1e-2
         given = given.float() / given.float().sum(-1, keepdim=True)
     np.testing.assert_allclose(vs.utilities("entropy", pool=given), vs.utilities("entropy", pool=GOOD), atol=0.02)
     assert vs.utilities("entropy", pool=given).dtype == np.float64
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int64, np.uint32, bool, torch.int64, torch.bool])
-def test_votes_of_all_integer_types_are_taken(dtype):
+def test_votes_of_all_integer_types_are_accepted(dtype):
     votes = [[0, 1, 1], [1, 1, 0]]
     given = torch.tensor(votes).to(dtype) if isinstance(dtype, torch.dtype) else np.array(votes, dtype)
     assert vs.gibbs_error(given).tolist() == [0.5, 0.0, 0.5]
@@ -88,7 +88,7 @@ def with_value(value):
         (object(), "", "", ""),
     ],
 )
-def test_bad_beliefs_get_a_sentence(given, expected, arrived, advice):
+def test_invalid_beliefs_raise_an_explained_error(given, expected, arrived, advice):
     with pytest.raises(vs.InputError) as caught:
         vs.majority_vote(given)
     message = str(caught.value)
@@ -98,18 +98,18 @@ def test_bad_beliefs_get_a_sentence(given, expected, arrived, advice):
     assert message.startswith("probs")
 
 
-def test_the_place_of_a_bad_row_is_said():
+def test_the_error_names_the_member_and_image_of_a_bad_row():
     with pytest.raises(vs.InputError, match=r"^probs\[1, 4\]: "):
         vs.majority_vote(with_value(np.nan))
 
 
-def test_the_place_is_right_beyond_the_first_chunk(monkeypatch):
+def test_the_position_is_correct_beyond_the_first_chunk(monkeypatch):
     monkeypatch.setattr(beliefs, "_ELEMENTS", 8)
     with pytest.raises(vs.InputError, match=r"^probs\[1, 4\]: "):
         vs.majority_vote(with_value(-1.0))
 
 
-def test_rows_may_be_off_by_a_thousandth():
+def test_rows_may_differ_from_1_by_a_thousandth():
     vs.majority_vote(GOOD * 1.0009)
     with pytest.raises(vs.InputError, match="sums to"):
         vs.majority_vote(GOOD * 1.0011)
@@ -125,33 +125,33 @@ def test_rows_may_be_off_by_a_thousandth():
         ([0, 1, 2, 3, -1, 0], "got -1 to 3"),
     ],
 )
-def test_bad_truth_gets_a_sentence(truth, match):
+def test_invalid_truth_raises_an_explained_error(truth, match):
     with pytest.raises(vs.InputError, match=match):
         vs.wrong_agreement(GOOD, truth)
 
 
-def test_a_wrong_vote_is_refused():
+def test_an_unknown_vote_is_rejected():
     with pytest.raises(vs.InputError, match="'soft' or 'hard', got 'loud'"):
         vs.majority_vote(GOOD, vote="loud")
 
 
-def test_a_soft_vote_asks_for_probabilities():
+def test_a_soft_vote_requires_probabilities():
     with pytest.raises(vs.InputError, match=r"expected probabilities \(M, N, C\), got votes \(2, 1\)"):
         vs.gibbs_vote_disagreement([[0], [1]])
 
 
-def test_bfloat16_is_as_coarse_as_it_is():
-    """Rounded to 8 bits each, softmax outputs do not sum to 1 within a thousandth."""
+def test_bfloat16_has_a_larger_tolerance():
+    """Softmax outputs rounded to 8 bits do not sum to 1 within a thousandth."""
     generator = torch.Generator().manual_seed(0)
     probs = torch.softmax(3 * torch.randn(5, 200, 10, generator=generator), -1).to(torch.bfloat16)
-    votes = beliefs.read(probs, "pool").votes
+    votes = beliefs.read_beliefs(probs, "pool").votes
     np.testing.assert_array_equal(votes, probs.float().argmax(-1).numpy())
     with pytest.raises(vs.errors.InputError, match="sum to 1 within 0.01, got a row that sums to 1.1"):
-        beliefs.read((probs.float() * 1.1).to(torch.bfloat16), "pool")
+        beliefs.read_beliefs((probs.float() * 1.1).to(torch.bfloat16), "pool")
 
 
-def test_where_all_agree_their_vote_is_what_they_say():
-    """Both vote 1 by a last bit, which the sum of their probabilities loses."""
+def test_where_all_members_agree_their_common_vote_wins():
+    """Both members vote for 1 by the last bit, which the sum of their probabilities loses."""
     small = 2.0**-54
     probs = np.array([[[0.25, 0.25 + small, 0.2, 0.15, 0.15]], [[0.5 - small, 0.5, 0.0, 0.0, 0.0]]])
     assert probs.argmax(-1).tolist() == [[1], [1]]

@@ -1,4 +1,4 @@
-"""Diameters, prior mass, agreement and bias against plain loops, and the facts that tie them together."""
+"""Diameters, prior mass, agreement and bias: compared with plain loops, and the identities between them."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ def votes_of(shape):
 
 
 @given(committee)
-def test_mass_is_the_definition(shape):
+def test_prior_mass_equals_the_definition(shape):
     votes = votes_of(shape)
     images = range(votes.shape[1])
     np.testing.assert_allclose(vs.gibbs_error(votes), [plain.gibbs_error(votes, x) for x in images], atol=1e-14)
@@ -26,7 +26,7 @@ def test_mass_is_the_definition(shape):
 
 
 @given(committee)
-def test_diameters_are_the_definition(shape):
+def test_diameters_equal_the_definition(shape):
     votes = votes_of(shape)
     members = list(range(len(votes)))
     assert vs.pairwise_disagreement(votes) == pytest.approx(plain.pwd(members, votes), abs=1e-14)
@@ -38,38 +38,38 @@ def test_diameters_are_the_definition(shape):
 
 @given(committee)
 @settings(max_examples=50)
-def test_the_soft_vote_is_the_definition(shape):
+def test_the_soft_vote_equals_the_definition(shape):
     members, images, classes, seed = shape
     probs = probabilities(members, images, classes, seed=seed)
-    everybody = list(range(members))
-    assert vs.majority_vote(probs).tolist() == [plain.soft_vote(everybody, probs, x) for x in range(images)]
-    expected = plain.gvd(everybody, probs, plain.votes(probs))
+    everyone = list(range(members))
+    assert vs.majority_vote(probs).tolist() == [plain.soft_vote(everyone, probs, x) for x in range(images)]
+    expected = plain.gvd(everyone, probs, plain.votes(probs))
     assert vs.gibbs_vote_disagreement(probs) == pytest.approx(expected, abs=1e-14)
 
 
 @given(committee)
-def test_the_hard_vote_is_the_most_frequent_and_lowest(shape):
+def test_the_hard_vote_is_the_lowest_of_the_most_frequent(shape):
     votes = votes_of(shape)
     expected = [min(np.flatnonzero(np.bincount(column) == np.bincount(column).max())) for column in votes.T]
     assert vs.majority_vote(votes, vote="hard").tolist() == expected
 
 
 @given(committee)
-def test_mean_gibbs_error_is_the_plug_in_disagreement(shape):
+def test_mean_gibbs_error_equals_the_plug_in_disagreement(shape):
     votes = votes_of(shape)
     plug_in = vs.disagreement_matrix(votes).sum() / len(votes) ** 2
     assert vs.gibbs_error(votes).mean() == pytest.approx(plug_in, abs=1e-12)
 
 
 @given(committee)
-def test_mean_variation_ratio_is_the_hard_gvd(shape):
+def test_mean_variation_ratio_equals_the_hard_gvd(shape):
     votes = votes_of(shape)
     gvd = vs.gibbs_vote_disagreement(votes, vote="hard")
     assert vs.variation_ratio(votes).mean() == pytest.approx(gvd, abs=1e-12)
 
 
 @given(committee)
-def test_gvd_lies_between_half_the_plug_in_pwd_and_all_of_it(shape):
+def test_gvd_is_between_half_the_plug_in_pwd_and_the_plug_in_pwd(shape):
     votes = votes_of(shape)
     plug_in = vs.disagreement_matrix(votes).sum() / len(votes) ** 2
     gvd = vs.gibbs_vote_disagreement(votes, vote="hard")
@@ -77,7 +77,7 @@ def test_gvd_lies_between_half_the_plug_in_pwd_and_all_of_it(shape):
 
 
 @given(committee)
-def test_error_is_wrong_agreement_plus_distance(shape):
+def test_error_equals_wrong_agreement_plus_distance(shape):
     votes = votes_of(shape)
     truth = np.random.default_rng(shape[3] + 1).integers(0, shape[2], votes.shape[1])
     bias = vs.wrong_agreement(votes, truth)
@@ -93,17 +93,17 @@ def test_error_is_wrong_agreement_plus_distance(shape):
     assert (vote != truth).mean() == pytest.approx(bias + distance.vote, abs=1e-12)
 
 
-def test_pwd_is_unbiased_and_gvd_is_biased_low_as_the_docs_say():
-    """Class probabilities .4/.35/.25: every member votes on its own, so the truth is known (.655 and .60)."""
+def test_pwd_is_unbiased_and_gvd_is_biased_as_documented():
+    """With independent votes and class probabilities .4/.35/.25, the true values are .655 and .60."""
     rng = np.random.default_rng(0)
     p = np.array([0.4, 0.35, 0.25])
-    names = rng.permuted(np.tile(np.arange(3), (60_000, 1)), axis=1)  # so that ties go to no class in particular
+    names = rng.permuted(np.tile(np.arange(3), (60_000, 1)), axis=1)  # so that ties favour no class
     for size, low, loo in ((20, 0.537, 0.634), (5, 0.434, 0.649)):
         votes = names[np.arange(60_000), rng.choice(3, size=(size, 60_000), p=p)]
         assert vs.pairwise_disagreement(votes) == pytest.approx(1 - (p**2).sum(), abs=0.004)
         assert vs.gibbs_vote_disagreement(votes, vote="hard") == pytest.approx(low, abs=0.005)
-        everybody = np.zeros((size, 1), int)
-        left_out = -vs.utilities("gvd-loo", pool=everybody, reference=votes, vote="hard")[0]
+        unanimous = np.zeros((size, 1), int)
+        left_out = -vs.utilities("gvd-loo", pool=unanimous, reference=votes, vote="hard")[0]
         assert left_out == pytest.approx(loo, abs=0.005)
 
 
@@ -117,18 +117,18 @@ def test_member_order_does_not_matter(shape, shuffler):
     np.testing.assert_array_equal(vs.gibbs_error(votes[order]), vs.gibbs_error(votes))
 
 
-def test_identical_members_have_no_diameter():
+def test_identical_members_have_diameter_0():
     probs = np.repeat(probabilities(1, 40, 5), 7, axis=0)
     assert vs.pairwise_disagreement(probs) == 0.0
     assert vs.gibbs_vote_disagreement(probs) == 0.0
     assert vs.gibbs_error(probs).tolist() == [0.0] * 40
 
 
-def test_one_member_has_no_diameter():
+def test_one_member_has_diameter_0():
     assert vs.pairwise_disagreement([[0, 1, 2]]) == 0.0
     assert vs.gibbs_vote_disagreement([[0, 1, 2]], vote="hard") == 0.0
 
 
-def test_votes_come_in_the_smallest_type():
+def test_votes_have_the_smallest_integer_type():
     assert vs.majority_vote(probabilities(2, 3, 256)).dtype == np.uint8
     assert vs.majority_vote(probabilities(2, 3, 257)).dtype == np.uint16

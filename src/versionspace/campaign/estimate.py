@@ -18,7 +18,7 @@ from versionspace.config import Config, sentences
 from versionspace.ensemble.ensemble import Ensemble
 from versionspace.ensemble.settings import Training, sizes
 from versionspace.machine import cores
-from versionspace.query.api import find
+from versionspace.query.methods import find
 
 _EPOCHS = (1, 3)
 """Two fits of so many epochs: their difference is the cost of two, without what comes once."""

@@ -1,7 +1,5 @@
 """What a campaign leaves: its labels as a table, as lines of JSON or as folders of images; its classifier as files."""
 
-import csv
-import io
 import itertools
 import json
 import shutil
@@ -14,8 +12,7 @@ from pathlib import Path, PurePosixPath
 import numpy as np
 
 from versionspace.campaign.images import listed, named_now, opened, shape_of
-from versionspace.data import DATASETS, Dataset
-from versionspace.data.label_table import FORMULA
+from versionspace.data import DATASETS, Dataset, LabelRow, format_label_table
 from versionspace.errors import InputError, VersionspaceError
 from versionspace.extras import require
 from versionspace.store.errors import explained
@@ -26,7 +23,6 @@ from versionspace.text import printable
 from versionspace.types import Array, ImageId
 
 LABELS = ("csv", "jsonl", "imagefolder")
-YES = "yes"
 
 
 @dataclass(frozen=True)
@@ -132,24 +128,14 @@ def _folder(record: Record) -> Dataset | None:
         return None
 
 
-def safe_cell(text: str) -> str:
-    """A cell that no spreadsheet takes for a formula.
-
-    >>> safe_cell("=1+1"), safe_cell("cat")
-    ("'=1+1", 'cat')
-    """
-    return "'" + text if text.startswith(FORMULA) else text
-
-
 def _table(found: Sequence[Labelled]) -> str:
-    out = io.StringIO()
-    table = csv.writer(out, lineterminator="\n")
-    table.writerow(["id", "file", "class", "purpose", "round", "rank", "who", "missing"])
-    for one in found:
-        label, missing = one.label, YES if one.missing else ""
-        row = [one.id, printable(one.file), one.name or "", one.purpose, label.round, label.rank, label.who, missing]
-        table.writerow([safe_cell(cell) if isinstance(cell, str) else cell for cell in row])
-    return out.getvalue()
+    return format_label_table(
+        LabelRow(
+            file=one.file, label=one.name, id=str(one.id), missing=one.missing, purpose=one.purpose,
+            round=one.label.round, rank=one.label.rank, who=one.label.who,
+        )
+        for one in found
+    )  # fmt: skip
 
 
 def _lines(found: Sequence[Labelled]) -> Iterator[str]:

@@ -17,7 +17,7 @@ import numpy as np
 
 from versionspace import rng
 from versionspace.config import Config
-from versionspace.data import DATASETS, Dataset, Part, draw, folder, load, split
+from versionspace.data import DATASETS, Dataset, Subset, draw, load, split
 from versionspace.data.folder.decode import frame
 from versionspace.data.folder.scan import is_folder
 from versionspace.errors import InputError
@@ -231,7 +231,7 @@ class Pictures:
             found.update(np.ascontiguousarray(ids).tobytes() + np.asarray(labels, np.int64).tobytes())
         return found.hexdigest()
 
-    def _part(self, name: str) -> Part:
+    def _part(self, name: str) -> Subset:
         return {"validation": self._validation, "test": self._test}.get(name, self.dataset.train)
 
     @property
@@ -264,8 +264,7 @@ def shape_of(config: Config) -> tuple[int, ...]:
     """Height, width and channels of one image; a folder need not be there for it."""
     if config.data.name in DATASETS:
         return opened(config).train.images.shape[1:]
-    wanted = (folder.read.__kwdefaults__ or {}) | _form(config)
-    return frame(wanted["size"], wanted["channels"], wanted["fit"]).shape
+    return frame(**_form(config)).shape
 
 
 def of_a_person(name: str, classes: tuple[str, ...], progress: bool | None = False, **options: Any) -> Dataset:
@@ -292,7 +291,7 @@ def of_a_person(name: str, classes: tuple[str, ...], progress: bool | None = Fal
 def _only_folders(dataset: Dataset, classes: tuple[str, ...]) -> set[str]:
     """Parts whose sub-folders are not all called like classes, and so are no labels."""
     sources = dataset.report.sources if dataset.report else ()
-    return {one.part for one in sources if not one.table and set(one.classes) - set(classes)}
+    return {one.subset for one in sources if not one.from_table and set(one.classes) - set(classes)}
 
 
 def restored(dataset: Dataset, arrays: Mapping[str, Array], *, partly: bool = False) -> Pictures:

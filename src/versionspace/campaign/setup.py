@@ -22,8 +22,7 @@ from versionspace.config import Config, Data, Grid, differences, sentences, writ
 from versionspace.data import Dataset
 from versionspace.data.catalogue import DATASETS
 from versionspace.errors import InputError
-from versionspace.query.api import find
-from versionspace.query.methods import TABLE
+from versionspace.query.methods import TABLE, find
 from versionspace.store.errors import explained
 from versionspace.store.layout import CONFIG, GRID, Folder, Lock, is_campaign, read_config, write
 from versionspace.store.ledger import Ledger

@@ -18,13 +18,13 @@ True
 """
 
 import ast
-import difflib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from typing import ClassVar
 
 from versionspace.errors import InputError
 from versionspace.store.metrics import RoundMetrics
+from versionspace.text import nearest
 from versionspace.types import is_count, is_number
 
 SETS = ("validation", "test", "pool", "reference")
@@ -246,8 +246,8 @@ def _rule(node: ast.expr, text: str) -> Rule:
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
         name = node.func.id
         if name not in RULES:
-            near = difflib.get_close_matches(name, RULES, n=1, cutoff=0.5)
-            raise _refused(text, f"Did you mean {near[0]}?" if near else "See docs/campaigns.md.")
+            near = nearest(name, RULES)
+            raise _refused(text, f"Did you mean {near}?" if near else "See docs/campaigns.md.")
         values = [ast.literal_eval(value) for value in node.args]
         named = {str(word.arg): ast.literal_eval(word.value) for word in node.keywords}
         return RULES[name](*values, **named)

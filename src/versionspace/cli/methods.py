@@ -1,4 +1,4 @@
-"""``versionspace methods``: the table of query methods, for a terminal, for the docs and for programs."""
+"""``versionspace methods``: print the table of query methods as a table, as Markdown or as JSON."""
 
 import json
 from enum import StrEnum
@@ -9,17 +9,18 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from versionspace.query.api import find
-from versionspace.query.methods import TABLE, Method
+from versionspace.query.methods import TABLE, Method, find
 
 LETTERS = (
-    "M members · N images of the pool · T of the reference set, T' of them where members differ · C classes · "
-    "R of them that can win a vote there · K distinct sub-spaces V_x^y, of s_y members · F features · L labelled"
+    "M members · N images in the pool · T images in the reference set, T' of them where members differ · C classes · "
+    "R classes that can win a vote there · K distinct sub-spaces V_x^y of s_y members · F features · "
+    "L labelled images"
 )
+"""The letters in the formulas and costs of the table."""
 
 
 class Form(StrEnum):
-    """How to print the table."""
+    """The output format."""
 
     table = "table"
     markdown = "markdown"
@@ -28,9 +29,9 @@ class Form(StrEnum):
 
 def methods(
     name: Annotated[str | None, typer.Argument(help="Show only this method.")] = None,
-    form: Annotated[Form, typer.Option("--as", help="For people, for the docs, or for programs.")] = Form.table,
+    form: Annotated[Form, typer.Option("--as", help="Output format.")] = Form.table,
 ) -> None:
-    """List the query methods: what each needs, computes and costs.
+    """List the query methods, with the inputs, the utility and the cost of each.
 
     Example: versionspace methods gvd
     """
@@ -46,7 +47,7 @@ def methods(
 
 
 def record(method: Method) -> dict[str, str | bool | list[str]]:
-    """A row of the table, in words."""
+    """Return a row of the table as data."""
     return {
         "name": method.name,
         "label": method.label,
@@ -61,15 +62,16 @@ def record(method: Method) -> dict[str, str | bool | list[str]]:
 
 
 def markdown(chosen: list[Method]) -> str:
-    """The docs page."""
+    """Return the page docs/methods.md."""
     lines = [
         "# Query methods",
         "",
-        "Made from the table in `src/versionspace/query/methods.py` by `versionspace methods --as markdown`.",
+        "Generated from the table in `src/versionspace/query/methods.py` by `versionspace methods --as markdown`.",
         "",
-        "The utility of every method is *higher means ask first*. Arguments are those of `versionspace.query` and",
-        "`versionspace.utilities`; methods marked *set* choose a batch greedily, all others score each image by itself",
-        'and also work in a `versionspace.Stream`. Methods marked *vote* take `vote="soft"` or `"hard"`.',
+        "A higher utility means *ask first*, for every method. The column *needs* lists the arguments of",
+        "`versionspace.query` and `versionspace.utilities`. Methods marked *set* choose a batch greedily; all others",
+        "score each image independently and also work in a `versionspace.Stream`. Methods marked *vote* accept",
+        '`vote="soft"` or `"hard"`.',
         "",
         LETTERS,
         "",
@@ -88,10 +90,10 @@ def _print_one(method: Method) -> None:
     grid = Table.grid(padding=(0, 2))
     grid.add_column(style="bold")
     grid.add_column(overflow="fold")
-    words = record(method)
-    words["pointwise"] = "each image by itself" if method.pointwise else "a set, greedily"
-    words["vote"] = "soft or hard" if method.takes_vote else "–"
-    for key, value in words.items():
+    row = record(method)
+    row["pointwise"] = "each image independently" if method.pointwise else "a set, greedily"
+    row["vote"] = "soft or hard" if method.takes_vote else "–"
+    for key, value in row.items():
         grid.add_row({"pointwise": "scores"}.get(key, key), escape(str(value)))
     console = Console()
     console.print(grid)
@@ -111,6 +113,4 @@ def _print_all(chosen: list[Method]) -> None:
         table.add_row("  " + method.name, escape(method.formula), ", ".join(method.needs))
     console = Console()
     console.print(table)
-    console.print(
-        "\n[dim]versionspace methods NAME says what exactly one needs, where it comes from and what it costs.[/]"
-    )
+    console.print("\n[dim]versionspace methods NAME shows the inputs, the source and the cost of one method.[/]")

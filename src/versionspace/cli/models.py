@@ -1,7 +1,4 @@
-"""``versionspace export``: labels and classifier, out of a campaign.
-
-``versionspace predict``: a classifier that was exported, on new images.
-"""
+"""``versionspace export`` and ``versionspace predict``: the labels and the classifier of a campaign."""
 
 import csv
 import io
@@ -29,23 +26,27 @@ def export(
     labels: Annotated[
         str | None,
         typer.Option(
-            help="csv, jsonl, label-studio (JSON), or imagefolder: a folder for each class.", show_default=False
+            help="csv, jsonl, label-studio (JSON), or imagefolder (one folder per class).", show_default=False
         ),
     ] = None,
     model: Annotated[
-        str | None, typer.Option(help="safetensors: a folder; onnx: a file (needs the extra onnx).", show_default=False)
+        str | None,
+        typer.Option(help="safetensors (a folder) or onnx (a file; needs the extra onnx).", show_default=False),
     ] = None,
     member: Annotated[
-        int | None, typer.Option(help="One member instead of all; by default they vote.", show_default=False)
+        int | None, typer.Option(help="Export one member instead of the vote of all.", show_default=False)
     ] = None,
     prefix: Annotated[
-        str, typer.Option(help="What Label Studio has before a file's path, e.g. /data/local-files/?d=photos/")
+        str, typer.Option(help="Prefix of file paths in Label Studio, e.g. /data/local-files/?d=photos/")
     ] = "",
     out: Annotated[
-        Path | None, typer.Option(help="Where to; by default beside you, named after what it is.", show_default=False)
+        Path | None,
+        typer.Option(
+            help="Output file or folder (default: labels.csv, model, … in the current folder).", show_default=False
+        ),
     ] = None,
 ) -> None:
-    """Write the labels of a campaign, or its classifier.
+    """Export the labels or the classifier of a campaign.
 
     Example: versionspace export runs/demo/gvd/0 --labels csv --out labels.csv
     """
@@ -55,7 +56,7 @@ def export(
 
     if (labels is None) == (model is None):
         raise InputError(
-            "export", expected="--labels or --model, one of them", got="both" if labels else "neither",
+            "export", expected="either --labels or --model", got="both" if labels else "neither",
             fix="For example --labels csv.",
         )  # fmt: skip
     if labels not in (None, _STUDIO, *LABELS):
@@ -114,14 +115,16 @@ def _to_label_studio(record: "Record", given: "list[Labelled]", prefix: str, to:
 def predict(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="A folder that export --model safetensors wrote.")],
     images: Annotated[list[Path], typer.Argument(metavar="IMAGES", help="Image files, or folders of them.")],
-    out: Annotated[Path | None, typer.Option(help="A CSV file; by default it is printed.", show_default=False)] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Output CSV file (default: standard output).", show_default=False)
+    ] = None,
 ) -> None:
-    """Classify new images: file, class, its probability, and the share of members that agree.
+    """Classify new images. Prints file, class, probability, and the share of members that agree.
 
     Example: versionspace predict model photos/
     """
-    from versionspace.campaign.export import safe_cell
     from versionspace.campaign.inference import images_in, read_model
+    from versionspace.data import safe_cell
     from versionspace.store.layout import refuse_folder, write
     from versionspace.text import printable
 

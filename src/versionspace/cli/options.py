@@ -1,8 +1,8 @@
-"""Words of the command line: lists of names and numbers, and exit codes.
+"""Parsing of option values, and the exit codes.
 
-0    done
-1    a campaign failed, or a folder is not whole
-2    something in the command or its input cannot be used; nothing was changed
+0    success
+1    a campaign failed, or a folder is damaged
+2    invalid command or input; nothing was changed
 130  stopped by Ctrl-C; nothing is lost
 """
 
@@ -14,7 +14,7 @@ INTERRUPTED = 130
 
 
 def read_names(text: str) -> list[str]:
-    """Names between commas.
+    """Return the names in a comma-separated list.
 
     >>> read_names("gvd, pwd,")
     ['gvd', 'pwd']
@@ -23,7 +23,7 @@ def read_names(text: str) -> list[str]:
 
 
 def read_seeds(text: str) -> list[int]:
-    """Numbers and ranges between commas.
+    """Return the numbers in a comma-separated list of numbers and ranges.
 
     >>> read_seeds("0-3,7")
     [0, 1, 2, 3, 7]
@@ -38,5 +38,5 @@ def read_seeds(text: str) -> list[int]:
             "seeds", expected="whole numbers such as 0-3 or 0,2,5", got=repr(text), fix="Try 0-3."
         ) from error
     if not out:
-        raise InputError("seeds", expected="one at least", got=repr(text), fix="For example 0-3.")
+        raise InputError("seeds", expected="at least one", got=repr(text), fix="For example 0-3.")
     return out

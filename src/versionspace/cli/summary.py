@@ -1,4 +1,4 @@
-"""Campaigns in few words: a line each, a line a method, or all of it as data."""
+"""Summaries of campaigns: one line per campaign, one per method, or everything as data."""
 
 import time
 from collections.abc import Sequence
@@ -9,24 +9,24 @@ from rich.table import Table
 
 from versionspace.campaign.metrics import said as same_images
 from versionspace.campaign.progress import accuracy_of
-from versionspace.query.methods import METHODS
+from versionspace.query.methods import TABLE
 from versionspace.store.record import Record, Round
 from versionspace.text import duration, percent
 
 _RECENT = 5
-"""Rounds whose seconds tell what the next will take."""
+"""Number of recent rounds that the remaining time is estimated from."""
 _NAMED = 6
-"""Campaigns in a sentence; a grid may have hundreds."""
+"""Campaigns named in one sentence; a grid may have hundreds."""
 
 
 def summary(records: Sequence[Record]) -> Table:
-    """A line a method: the mean over seeds at the end of each, with the deviation where there are several.
+    """Return a table with one line per method: the mean and standard deviation over seeds of the final metrics.
 
-    Campaigns that have not ended are left out, see `unended`: where they stand is no end, and each stands elsewhere.
+    Campaigns that have not ended are left out; see `unfinished`.
     """
     table = Table(
-        title="at the end, in percent: mean ± deviation over seeds", title_justify="left", title_style="dim", box=None,
-        padding=(0, 2, 0, 0), header_style="bold",
+        title="final metrics in percent: mean ± standard deviation over seeds", title_justify="left", title_style="dim",
+        box=None, padding=(0, 2, 0, 0), header_style="bold",
     )  # fmt: skip
     table.add_column("method", style="cyan", min_width=9)
     for name in ("seeds", "labels", "accuracy", "vote", "diameter", "wrong agreement"):
@@ -46,19 +46,20 @@ def summary(records: Sequence[Record]) -> Table:
     return table
 
 
-def unended(records: Sequence[Record]) -> str:
-    """Which campaigns the summary leaves out; empty where all have ended."""
+def unfinished(records: Sequence[Record]) -> str:
+    """Return a sentence that names the campaigns that the summary leaves out; empty if all have ended."""
     names = [f"{r.method}/{r.seed} ({r.spent} labels)" for r in sorted(records, key=order) if not r.ended]
     if len(names) > _NAMED:
         names[_NAMED:] = [f"{len(names) - _NAMED} others"]
     if not names:
         return ""
     whole = ", ".join(names[:-1]) + " and " + names[-1] if len(names) > 1 else names[0]
-    return f"{whole} {'have' if len(names) > 1 else 'has'} not ended: not among the means."
+    have, are = ("have", "are") if len(names) > 1 else ("has", "is")
+    return f"{whole} {have} not ended and {are} not included in the means."
 
 
 def notes(records: Sequence[Record]) -> list[str]:
-    """What a person should know of these campaigns beyond their numbers."""
+    """Return sentences on what these campaigns' numbers do not show."""
     out = []
     for record in sorted(records, key=order):
         if record.ended not in ("", "budget"):
@@ -68,14 +69,14 @@ def notes(records: Sequence[Record]) -> list[str]:
     if loose:
         worst = min(metrics.fit for metrics in loose)
         out.append(
-            f"in {len(loose)} of {len(records)} campaigns members give back only {worst:.1%} or so of their labels: no "
-            "version space is being sampled. Train longer, or with a larger network."
+            f"in {len(loose)} of {len(records)} campaigns members fit as few as {worst:.1%} of their labels: they "
+            "are not samples of the version space. Train longer, or use a larger network."
         )
     return out + same_images(sorted(records, key=order))
 
 
 def spread(values: Sequence[float | None]) -> str:
-    """Mean and deviation in percent."""
+    """Return mean and standard deviation in percent."""
     known = [100 * v for v in values if v is not None]
     if not known:
         return "–"
@@ -83,7 +84,7 @@ def spread(values: Sequence[float | None]) -> str:
 
 
 def as_data(record: Record) -> dict[str, Any]:
-    """A campaign for programs. What depends on clock, host, folder or number of resumes is under "environment"."""
+    """Return a campaign as JSON data. What depends on clock, host, folder or resumes is under "environment"."""
     config = record.config.model_dump(mode="json", exclude={"machine", "grid"})
     state = record.state
     return {
@@ -117,7 +118,7 @@ def _round(found: Round) -> dict[str, Any]:
 
 
 def seconds_left(record: Record) -> float | None:
-    """Rounds that are left, each as long as the last few were; None where there are none to go by."""
+    """Estimate the remaining seconds from the duration of recent rounds; None before the first."""
     if record.ended:
         return 0.0
     recent = [sum(r.seconds.values()) for r in record.measured()[-_RECENT:]]
@@ -128,7 +129,7 @@ def seconds_left(record: Record) -> float | None:
 
 
 def row(record: Record) -> list[str]:
-    """A campaign's line."""
+    """Return the cells of a campaign's line."""
     rounds = record.measured()
     last = rounds[-1] if rounds else None
     left = seconds_left(record)
@@ -153,5 +154,5 @@ def _of(found: Round | None, key: str) -> float | None:
 
 
 def order(record: Record) -> tuple[int, int]:
-    """As the table of methods has them, then by seed."""
-    return METHODS.index(record.method), record.seed
+    """Return a sort key: methods in the order of their table, then seeds."""
+    return list(TABLE).index(record.method), record.seed

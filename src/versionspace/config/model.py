@@ -6,7 +6,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 
 from versionspace.ensemble.settings import SIZES, Training, read_training
 from versionspace.errors import InputError
-from versionspace.query.methods import METHODS, TABLE
+from versionspace.query.methods import find, names
 
 Seed = int
 
@@ -80,15 +80,15 @@ class Query(Section):
     @field_validator("method")
     @classmethod
     def _known(cls, method: str) -> str:
-        if method not in METHODS:
-            raise ValueError(f"one of {', '.join(METHODS)}")
+        if method not in names():
+            raise ValueError(f"one of {', '.join(names())}")
         return method
 
     @model_validator(mode="after")
     def _fitting(self) -> "Query":
-        if self.member == "all" and self.method in ("badge",):
+        if self.member == "all" and find(self.method).pool == "one member":
             raise InputError(
-                "query.member", expected="the number of a member, since badge looks at one", got="'all'",
+                "query.member", expected=f"the number of a member, since {self.method} looks at one", got="'all'",
                 fix="For example query.member = 0.",
             )  # fmt: skip
         return self
@@ -166,8 +166,8 @@ class Grid(Section):
     @classmethod
     def _known(cls, methods: tuple[str, ...]) -> tuple[str, ...]:
         for method in methods:
-            if method not in METHODS:
-                raise ValueError(f"{method!r} is not one of {', '.join(METHODS)}")
+            if method not in names():
+                raise ValueError(f"{method!r} is not one of {', '.join(names())}")
         return methods
 
     @field_validator("seeds")
@@ -223,7 +223,7 @@ class Config(Section):
         """The config of one campaign of the grid."""
         values = self.model_dump() | {"seed": seed, "grid": {}}
         values["query"]["method"] = method
-        if not TABLE[method].takes_vote:
+        if not find(method).takes_vote:
             values["query"]["vote"] = "soft"
         return Config.model_validate(values)
 

@@ -1,6 +1,5 @@
 """From a preset's name or a TOML file to a `Config`, and back to text. Mistakes become sentences."""
 
-import difflib
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -13,6 +12,7 @@ from pydantic import BaseModel, ValidationError
 
 from versionspace.config.model import Config
 from versionspace.errors import InputError
+from versionspace.text import did_you_mean, nearest
 
 _FOLDER = resources.files("versionspace.config") / "presets"
 
@@ -62,13 +62,12 @@ def preset_text(name: str) -> str:
 
 
 def _unknown_preset(name: str, before: str) -> InputError:
-    near = difflib.get_close_matches(name, PRESETS, n=1, cutoff=0.4)
     folder = ", which is a folder" if Path(name).expanduser().is_dir() else ""
     return InputError(
         "config",
         expected=before + ", ".join(PRESETS),
         got=repr(name) + folder,
-        fix=f"Did you mean {near[0]!r}?" if near else "Check the path.",
+        fix=did_you_mean(name, PRESETS, "Check the path.", cutoff=0.4),
     )
 
 
@@ -158,8 +157,8 @@ def _explained(error: ValidationError, name: str) -> InputError:
     first = next((e for e in found if e["type"] == "extra_forbidden"), found[0])  # a misspelt key is also a missing one
     where = ".".join(str(part) for part in first["loc"])
     if first["type"] == "extra_forbidden":
-        near = difflib.get_close_matches(where, _keys(Config), n=1, cutoff=0.5)
-        fix = f"Did you mean {near[0]}?" if near else f"Known: {', '.join(_beside(where))}."
+        near = nearest(where, _keys(Config))
+        fix = f"Did you mean {near}?" if near else f"Known: {', '.join(_beside(where))}."
         return InputError(name, expected="a known key", got=where, fix=fix)
     if first["type"] == "missing":
         return InputError(name, expected=f"a value for {where}", got="none", fix=f"Add {where} to it.")

@@ -1,8 +1,8 @@
-"""Where prepared datasets lie, and how they get there without ever being half there.
+"""The dataset cache: arrays on disk that are complete or absent, never half-written.
 
-``CACHE/NAME/dataset.json`` names the arrays of a dataset; each lies beside it under a name made of its content. Arrays
-are written first and the page last, each under a temporary name that is then replaced in one step: whoever reads sees
-the old dataset or the new one.
+``CACHE/NAME/dataset.json`` is the manifest of a dataset. Each array is stored beside it, in a file named after its
+content. Arrays are written before the manifest, each under a temporary name that is then renamed atomically, so that a
+reader sees either the old dataset or the new one.
 """
 
 import errno
@@ -23,43 +23,44 @@ from versionspace.extras import require
 from versionspace.files import replacing, sha256, sync
 from versionspace.types import Array
 
-VARIABLE = "VERSIONSPACE_CACHE"
+CACHE_VARIABLE = "VERSIONSPACE_CACHE"
+"""The environment variable that names the cache folder."""
 FORMAT = 1
-_PAGE = "dataset.json"
-STALE = 24 * 3600
-"""Seconds after which work in progress counts as abandoned."""
+STALE_SECONDS = 24 * 3600
+"""Age after which temporary files count as abandoned."""
+_MANIFEST = "dataset.json"
 
 
-def location(cache: str | os.PathLike[str] | None = None) -> Path:
-    """The cache folder: the one given, else that of the environment variable, else the user's own."""
-    chosen = cache or os.environ.get(VARIABLE) or require("platformdirs").user_cache_dir("versionspace", False)
+def cache_folder(cache: str | os.PathLike[str] | None = None) -> Path:
+    """Return the cache folder: ``cache``, else the environment variable's, else the user's cache folder."""
+    chosen = cache or os.environ.get(CACHE_VARIABLE) or require("platformdirs").user_cache_dir("versionspace", False)
     return Path(chosen).expanduser().absolute()
 
 
 @contextmanager
-def writing(root: Path) -> Iterator[None]:
-    """Turns what the file system has to say while the cache is written into a sentence."""
+def explaining_write_errors(root: Path) -> Iterator[None]:
+    """Convert an OSError raised while the cache is written into a `DataError`."""
     try:
         yield
     except OSError as error:
         if error.errno in (errno.EMFILE, errno.ENFILE):
             raise DataError(
                 str(error.filename or root),
-                expected="that one more file may be open",
+                expected="permission to open another file",
                 got=error.strerror or str(error),
                 fix="Close other programs, or raise the limit: ulimit -n 4096.",
             ) from error
         raise DataError(
             str(error.filename or root),
-            expected="a cache folder with space, that can be written to",
+            expected="a writable cache folder with free space",
             got=error.strerror or str(error),
-            fix=f"Name another with --cache DIR or the variable {VARIABLE}.",
+            fix=f"Choose another folder with --cache DIR or the environment variable {CACHE_VARIABLE}.",
         ) from error
 
 
 @dataclass(frozen=True)
-class Page:
-    """What is recorded beside the arrays of a dataset."""
+class Manifest:
+    """The content of ``dataset.json``."""
 
     name: str
     source: str
@@ -68,25 +69,25 @@ class Page:
     different: tuple[str, ...]
     """Source files that differ from the published ones."""
     arrays: Mapping[str, str]
-    """Name of an array to its file: the name and the SHA-256 of the content."""
+    """The file of each array, which is named after the array and the SHA-256 of its content."""
     sizes: Mapping[str, int]
-    """Bytes of each array's file."""
+    """Size in bytes of each array's file."""
     format: int = FORMAT
 
 
 @contextmanager
 def staging(root: Path) -> Iterator[Path]:
-    """A folder for work in progress, removed afterwards; those of runs that were killed go after a day."""
+    """Yield a temporary folder in ``root``, deleted afterwards; delete those of killed runs after a day."""
     root.mkdir(parents=True, exist_ok=True)
-    for left in root.glob(".staging-*"):
+    for abandoned in root.glob(".staging-*"):
         with suppress(OSError):
-            if time.time() - left.stat().st_mtime > STALE:
-                shutil.rmtree(left, ignore_errors=True)
+            if time.time() - abandoned.stat().st_mtime > STALE_SECONDS:
+                shutil.rmtree(abandoned, ignore_errors=True)
     with tempfile.TemporaryDirectory(prefix=".staging-", dir=root) as folder:
         yield Path(folder)
 
 
-def commit(
+def write_dataset(
     root: Path,
     name: str,
     arrays: Mapping[str, Array],
@@ -94,55 +95,55 @@ def commit(
     source: str,
     files: Mapping[str, str],
     different: tuple[str, ...],
-) -> Page:
-    """Writes a dataset's arrays and then the page that names them, and removes those of the dataset's past."""
+) -> Manifest:
+    """Write a dataset's arrays, then its manifest, and delete the arrays of its earlier version."""
     folder = root / name
-    named: dict[str, str] = {}
+    names: dict[str, str] = {}
     sizes: dict[str, int] = {}
     for key, array in arrays.items():
-        with staging(folder) as workshop:
-            written = workshop / f"{key}.npy"
+        with staging(folder) as workspace:
+            written = workspace / f"{key}.npy"
             np.save(written, array, allow_pickle=False)
             sync(written)
-            named[key] = f"{key}-{sha256(written)}.npy"
+            names[key] = f"{key}-{sha256(written)}.npy"
             sizes[key] = written.stat().st_size
-            written.replace(folder / named[key])
-    page = Page(name, source, dict(files), different, named, sizes)
-    with replacing(folder / _PAGE) as temporary:
-        temporary.write_text(json.dumps(asdict(page), indent=1), encoding="utf-8")
+            written.replace(folder / names[key])
+    manifest = Manifest(name, source, dict(files), different, names, sizes)
+    with replacing(folder / _MANIFEST) as temporary:
+        temporary.write_text(json.dumps(asdict(manifest), indent=1), encoding="utf-8")
     for path in folder.glob("*.npy"):
-        if path.name not in named.values():
-            with suppress(OSError):  # another process may have it open, on systems that mind
+        if path.name not in names.values():
+            with suppress(OSError):  # Windows refuses while another process has the file open
                 path.unlink()
-    return page
+    return manifest
 
 
-def find(root: Path, name: str) -> Page | None:
-    """The page of a dataset that is there and whole, as far as sizes tell; None otherwise."""
+def read_manifest(root: Path, name: str) -> Manifest | None:
+    """Return the manifest of a cached dataset; None if it is absent, damaged, or an array's file size is wrong."""
     folder = root / name
     try:
-        content = json.loads((folder / _PAGE).read_text(encoding="utf-8"))
-        page = Page(**{**content, "different": tuple(content["different"])})
-        whole = page.format == FORMAT and all(
-            (folder / file).stat().st_size == page.sizes[key] for key, file in page.arrays.items()
+        content = json.loads((folder / _MANIFEST).read_text(encoding="utf-8"))
+        manifest = Manifest(**{**content, "different": tuple(content["different"])})
+        complete = manifest.format == FORMAT and all(
+            (folder / file).stat().st_size == manifest.sizes[key] for key, file in manifest.arrays.items()
         )
     except (OSError, ValueError, TypeError, KeyError):
         return None
-    return page if whole else None
+    return manifest if complete else None
 
 
-def verified(root: Path, page: Page) -> bool:
-    """Whether every array still has the content that it was written with."""
-    return all(sha256(root / page.name / file) in file for file in page.arrays.values())
+def is_intact(root: Path, manifest: Manifest) -> bool:
+    """Return whether every array's content still matches its checksum."""
+    return all(sha256(root / manifest.name / file) in file for file in manifest.arrays.values())
 
 
-def array(root: Path, page: Page, key: str) -> Array:
-    """An array of a dataset, memory-mapped, read-only."""
-    path = root / page.name / page.arrays[key]
+def open_array(root: Path, manifest: Manifest, key: str) -> Array:
+    """Return one array of a cached dataset, memory-mapped and read-only."""
+    path = root / manifest.name / manifest.arrays[key]
     try:
         loaded: Array = np.load(path, mmap_mode="r", allow_pickle=False)
     except (OSError, ValueError) as error:
         raise FormatError(
-            str(path), expected="an array of NumPy", got=str(error), fix=f"Run: versionspace data fetch {page.name}"
+            str(path), expected="a NumPy array", got=str(error), fix=f"Run: versionspace data fetch {manifest.name}"
         ) from error
     return loaded

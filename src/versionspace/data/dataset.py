@@ -1,7 +1,4 @@
-"""What a dataset is, once read: images, labels and ids that never change.
-
-What was found in a folder besides good images: nothing is dropped in silence.
-"""
+"""The records of a loaded dataset: `Dataset`, its `Subset` objects, and the `FolderReport` of an image folder."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,77 +10,14 @@ from versionspace.errors import InputError
 from versionspace.types import Array, ArrayLike, Ints
 
 
-@dataclass(frozen=True)
-class Skipped:
-    """A file that could not be used, and why."""
+class ImageView:
+    """Selected images of an array, read on access.
 
-    file: str
-    why: str
+    Indexing with a slice or with row numbers returns an array in memory, so that a memory-mapped array larger than
+    memory can be processed in chunks.
 
-
-@dataclass(frozen=True)
-class Duplicate:
-    """One content under several names. The first name is used."""
-
-    id: str
-    files: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Conflict:
-    """One content under several classes. It counts as not labelled."""
-
-    id: str
-    files: tuple[str, ...]
-    classes: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Source:
-    """Where the labels of a part come from, and all classes that it names."""
-
-    part: str
-    """"train", "validation" or "test"."""
-    table: bool
-    """A labels.csv; else the names of folders."""
-    classes: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Report:
-    """What reading a folder came upon."""
-
-    skipped: tuple[Skipped, ...] = ()
-    duplicates: tuple[Duplicate, ...] = ()
-    conflicts: tuple[Conflict, ...] = ()
-    unknown: tuple[str, ...] = ()
-    """Files that labels.csv names and that are not in the folder, or not with the content that it tells."""
-    sources: tuple[Source, ...] = ()
-    decoded: int = 0
-    """Images decoded in this run; the others came from the cache."""
-
-    def lines(self) -> list[str]:
-        """The report in words, a line for each finding."""
-        return [
-            *(f"skipped {entry.file}: {entry.why}" for entry in self.skipped),
-            *(f"duplicates: {', '.join(entry.files)} (the first is used)" for entry in self.duplicates),
-            *(
-                f"conflict: {', '.join(entry.files)} are the same image, labelled {' and '.join(entry.classes)} "
-                "(counts as not labelled)"
-                for entry in self.conflicts
-            ),
-            *(f"labels.csv names {file}, which is not in the folder as it was" for file in self.unknown),
-        ]
-
-
-class Rows:
-    """Some images of an array, in an order of their own, read when they are looked at.
-
-    What is asked of it, a slice or rows by number, comes as an array in memory: of a memory-mapped array that is larger
-    than memory, images can be looked at a chunk at a time.
-
-    >>> some = Rows(np.arange(12, dtype=np.uint8).reshape(3, 2, 2, 1), np.array([2, 0]))
-    >>> some.shape, some[1:].ravel().tolist(), np.asarray(some).shape
+    >>> view = ImageView(np.arange(12, dtype=np.uint8).reshape(3, 2, 2, 1), np.array([2, 0]))
+    >>> view.shape, view[1:].ravel().tolist(), np.asarray(view).shape
     ((2, 2, 2, 1), [0, 1, 2, 3], (2, 2, 2, 1))
     """
 
@@ -103,22 +37,22 @@ class Rows:
 
 
 @dataclass(frozen=True)
-class Part:
-    """Images that belong together, with their labels and ids.
+class Subset:
+    """The training, validation or test images of a dataset, with their labels and ids.
 
-    >>> part = Part(np.zeros((3, 8, 8, 1), np.uint8), np.array([0, 1, 1]), np.array([40, 50, 60]))
-    >>> part.take([60, 40]).labels
+    >>> subset = Subset(np.zeros((3, 8, 8, 1), np.uint8), np.array([0, 1, 1]), np.array([40, 50, 60]))
+    >>> subset.take([60, 40]).labels
     array([1, 0])
     """
 
     images: Array
-    """uint8 (N, H, W, channels); memory-mapped and read-only where it comes from the cache."""
+    """uint8 (N, H, W, channels); memory-mapped and read-only if it comes from the cache."""
     labels: Ints | None
-    """int64 (N,), -1 for an image without a label; None where no image has one."""
+    """int64 (N,), -1 for an unlabelled image; None if no image is labelled."""
     ids: Array
     """(N,): the image's index in the published file (int64), or the SHA-256 of its file (64 hex digits)."""
     files: tuple[str, ...] | None = None
-    """For a folder: the path of each image, relative to the folder, with forward slashes."""
+    """For an image folder: the path of each image relative to the folder, with forward slashes."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "ids", np.asarray(self.ids))
@@ -128,24 +62,27 @@ class Part:
         if self.images.dtype != np.uint8 or self.images.ndim != 4 or len(counts) != 1:
             raise InputError(
                 "images",
-                expected="uint8 (N, H, W, channels) with as many labels, ids and files",
-                got=f"{self.images.dtype} {self.images.shape} with {sorted(counts)} of the others",
-                fix="Build each of them from the same list of images.",
+                expected="uint8 (N, H, W, channels), with N labels, ids and files",
+                got=f"{self.images.dtype} {self.images.shape}, with lengths {sorted(counts)}",
+                fix="Build all of them from the same list of images.",
             )
-        for name, found, kinds in (("ids", self.ids, "iuU"), ("labels", self.labels, "iu")):
-            if found is not None and (found.ndim != 1 or (found.dtype.kind not in kinds and len(found))):
+        for name, values, kinds in (("ids", self.ids, "iuU"), ("labels", self.labels, "iu")):
+            if values is not None and (values.ndim != 1 or (values.dtype.kind not in kinds and len(values))):
                 raise InputError(
                     name,
-                    expected="whole numbers" + (" or text" if "U" in kinds else "") + ", one for each image",
-                    got=f"{found.dtype} of shape {found.shape}",
-                    fix="Ids name images, labels number their classes; -1 is an image without a label.",
+                    expected="integers" + (" or strings" if "U" in kinds else "") + ", one for each image",
+                    got=f"{values.dtype} of shape {values.shape}",
+                    fix="An id identifies an image; a label is the number of its class, or -1 if it has none.",
                 )
 
     def __len__(self) -> int:
         return len(self.images)
 
     def rows(self, ids: ArrayLike) -> Ints:
-        """Where these ids are in this part: an index into images, labels and ids. Cost N log N."""
+        """Return the position of each id, as an index into images, labels and ids. Cost N log N.
+
+        Raises `InputError` if an id is not in this subset, or if ``ids`` is not a list of ids.
+        """
         wanted = np.asarray(ids)
         if wanted.ndim == 1 and not len(wanted):
             return np.empty(0, np.int64)
@@ -154,31 +91,34 @@ class Part:
         if wanted.ndim != 1 or (wanted.dtype.kind == "U") != (self.ids.dtype.kind == "U") or wanted.dtype.kind in "bf":
             raise InputError(
                 "ids",
-                expected=f"a list of ids, such as {self.ids[0].item()!r}" if len(self.ids) else "no ids: there is none",
+                expected=f"a list of ids, such as {self.ids[0].item()!r}"
+                if len(self.ids)
+                else "an empty list: the subset has no images",
                 got=f"{wanted.dtype} of shape {wanted.shape}",
-                fix="A mask is no list of ids: pass part.ids[mask].",
+                fix="A boolean mask is not a list of ids: pass subset.ids[mask].",
             )
         order = np.argsort(self.ids, kind="stable")
         places = np.searchsorted(self.ids, wanted, sorter=order)
-        found: Ints = order[np.minimum(places, len(order) - 1)] if len(order) else np.empty(0, np.int64)
-        missing = wanted if not len(order) else wanted[self.ids[found] != wanted]
+        rows: Ints = order[np.minimum(places, len(order) - 1)] if len(order) else np.empty(0, np.int64)
+        missing = wanted if not len(order) else wanted[self.ids[rows] != wanted]
         if len(missing):
             raise InputError(
                 "ids",
-                expected="ids of this part of the dataset",
-                got=f"{missing[0]}" + (f" and {len(missing) - 1} others that are not" if len(missing) > 1 else ""),
-                fix="Ids are absolute, never positions: test images are looked up in dataset.test, others in train.",
+                expected="ids of images in this subset",
+                got=f"{missing[0]}" + (f" and {len(missing) - 1} other unknown ids" if len(missing) > 1 else ""),
+                fix="Ids are absolute, not positions. Look up test images in dataset.test and pool images in "
+                "dataset.train.",
             )
-        return found
+        return rows
 
-    def view(self, ids: ArrayLike) -> Rows:
-        """The pixels of these images, in this order, read when they are looked at."""
-        return Rows(self.images, self.rows(ids))
+    def view(self, ids: ArrayLike) -> ImageView:
+        """Return the pixels of these images, in this order, read on access."""
+        return ImageView(self.images, self.rows(ids))
 
-    def take(self, ids: ArrayLike) -> "Part":
-        """These images, in this order, copied into memory."""
+    def take(self, ids: ArrayLike) -> "Subset":
+        """Return these images, in this order, copied into memory."""
         rows = self.rows(ids)
-        return Part(
+        return Subset(
             np.asarray(self.images[rows]),
             None if self.labels is None else self.labels[rows],
             self.ids[rows],
@@ -187,30 +127,93 @@ class Part:
 
 
 @dataclass(frozen=True)
+class Skipped:
+    """A file that cannot be used, and the reason."""
+
+    file: str
+    why: str
+
+
+@dataclass(frozen=True)
+class Duplicate:
+    """Several files with the same content. The first one is used."""
+
+    id: str
+    files: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Conflict:
+    """One content labelled with several classes. It counts as unlabelled."""
+
+    id: str
+    files: tuple[str, ...]
+    classes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class LabelSource:
+    """Where the labels of a subset come from, and every class that occurs there."""
+
+    subset: str
+    """"train", "validation" or "test"."""
+    from_table: bool
+    """True: labels.csv. False: the names of class folders."""
+    classes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class FolderReport:
+    """Everything noteworthy found while reading an image folder. No file is dropped silently."""
+
+    skipped: tuple[Skipped, ...] = ()
+    duplicates: tuple[Duplicate, ...] = ()
+    conflicts: tuple[Conflict, ...] = ()
+    unknown: tuple[str, ...] = ()
+    """Files listed in labels.csv that are not in the folder, or whose content differs from the listed id."""
+    sources: tuple[LabelSource, ...] = ()
+    decoded: int = 0
+    """Number of images decoded in this run; the others came from the cache."""
+
+    def lines(self) -> list[str]:
+        """Return the report as text, one line for each finding."""
+        return [
+            *(f"skipped {entry.file}: {entry.why}" for entry in self.skipped),
+            *(f"duplicates: {', '.join(entry.files)} (the first is used)" for entry in self.duplicates),
+            *(
+                f"conflict: {', '.join(entry.files)} are the same image, labelled {' and '.join(entry.classes)} "
+                "(counts as unlabelled)"
+                for entry in self.conflicts
+            ),
+            *(f"labels.csv lists {file}, which is missing from the folder or has changed" for file in self.unknown),
+        ]
+
+
+@dataclass(frozen=True)
 class Dataset:
-    """A dataset as its publisher cut it, or as a folder holds it. Parts that were not published are None."""
+    """A dataset with its published or folder-given subsets. Subsets that do not exist are None."""
 
     name: str
     classes: tuple[str, ...]
-    train: Part
-    test: Part | None = None
-    validation: Part | None = None
+    train: Subset
+    test: Subset | None = None
+    validation: Subset | None = None
     checksums: Mapping[str, str] = field(default_factory=dict)
-    """SHA-256 of every source file, by name."""
+    """SHA-256 of every source file, by file name."""
     source: str = ""
-    """Where the files came from, in words."""
+    """Description of where the files came from."""
     different: tuple[str, ...] = ()
-    """Source files that differ from the published ones and were accepted knowingly."""
-    report: Report | None = None
-    """For a folder: what was skipped, found twice or labelled in two ways."""
+    """Source files that differ from the published ones and were accepted explicitly."""
+    report: FolderReport | None = None
+    """For an image folder: skipped files, duplicates and conflicting labels."""
 
     def __post_init__(self) -> None:
-        for name, part in (("train", self.train), ("validation", self.validation), ("test", self.test)):
-            values, counts = np.unique(np.empty(0) if part is None else part.ids, return_counts=True)
+        for name, subset in (("train", self.train), ("validation", self.validation), ("test", self.test)):
+            values, counts = np.unique(np.empty(0) if subset is None else subset.ids, return_counts=True)
             if len(values) and counts.max() > 1:
                 raise InputError(
                     f"{self.name}, {name}",
-                    expected="ids that are all different",
+                    expected="unique ids",
                     got=f"{values[counts.argmax()].item()!r} {counts.max()} times",
-                    fix="Give every image an id of its own: a label must belong to one image.",
+                    fix="Give every image its own id, so that a label belongs to exactly one image.",
                 )

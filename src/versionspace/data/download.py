@@ -1,147 +1,75 @@
-"""One file from a public address: resumed where it broke off, and taken only with the right checksum.
+"""Download of a single file: resumed after a broken transfer, accepted only if its checksum is known.
 
-pooch keeps the rule that a file appears under its name only after its checksum was right; the transfer itself is ours,
-because pooch's own starts again from nothing.
-
-Checksums of files, and the comparison with those that are known.
-
-Unpacking of archives from the network: nothing is written outside the folder, and no links are made.
+pooch ensures that a file gets its final name only after its checksum matched. The transfer is implemented here because
+pooch's own restarts from the beginning.
 """
 
-import gzip
 import hashlib
 import logging
 import os
 import re
-import tarfile
 import time
-import zlib
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 
-from versionspace.data import progress
-from versionspace.data.errors import ChecksumError, FormatError, SourceError
+from versionspace.data.errors import ChecksumError, SourceError
+from versionspace.data.progress import progress_bar
 from versionspace.extras import require
 
-_READ_AT_ONCE = 1 << 20
+CONNECT_SECONDS = 5.0
+READ_SECONDS = 20.0
+ATTEMPTS = 5
+_CHUNK_BYTES = 1 << 14
+"""A broken transfer loses at most this many bytes."""
+_HASH_BYTES = 1 << 20
 
 
 @dataclass(frozen=True)
 class Digests:
-    """Both sums of a file: publishers of these datasets give one or the other."""
+    """The SHA-256 and MD5 of a file; publishers of these datasets give one or the other."""
 
     sha256: str
     md5: str
 
     def match(self, known: Sequence[str]) -> bool:
-        """Whether one of the known sums, ``sha256:…`` or ``md5:…``, is this file's."""
+        """Return whether one of the known checksums, ``sha256:…`` or ``md5:…``, is this file's."""
         return f"sha256:{self.sha256}" in known or f"md5:{self.md5}" in known
 
 
 def digests(path: Path) -> Digests:
-    """SHA-256 and MD5 of a file in one pass."""
+    """Return the SHA-256 and MD5 of a file, computed in one pass."""
     sha256, md5 = hashlib.sha256(), hashlib.md5(usedforsecurity=False)
     with path.open("rb") as file:
-        while chunk := file.read(_READ_AT_ONCE):
+        while chunk := file.read(_HASH_BYTES):
             sha256.update(chunk)
             md5.update(chunk)
     return Digests(sha256.hexdigest(), md5.hexdigest())
 
 
-def differs(name: str, known: Sequence[str], found: Digests | None = None, got: str = "") -> ChecksumError:
-    """The error about a file that is not one of those known."""
-    if found is not None:
-        both = [f"sha256:{found.sha256}", f"md5:{found.md5}"]
-        kinds = {sum_.partition(":")[0] for sum_ in known}
-        got = " and ".join(sum_ for sum_ in both if sum_.partition(":")[0] in kinds) or both[0]
+def checksum_error(name: str, known: Sequence[str], actual: Digests | None = None, got: str = "") -> ChecksumError:
+    """Return the error about a file whose checksum, given as ``actual`` or ``got``, is not a known one."""
+    if actual is not None:
+        both = [f"sha256:{actual.sha256}", f"md5:{actual.md5}"]
+        kinds = {checksum.partition(":")[0] for checksum in known}
+        got = " and ".join(checksum for checksum in both if checksum.partition(":")[0] in kinds) or both[0]
     return ChecksumError(
         name,
-        expected=" or ".join(known) or "a checksum that is known",
+        expected=" or ".join(known) or "a known checksum",
         got=got,
-        fix="The file is damaged or another version. Take it from another source; or, if you know what it is and give "
-        "it in a folder of your own, accept it: --from DIR --accept-different.",
+        fix="The file is damaged or a different version. Use another source; or, if you trust your own copy, accept "
+        "it: --from DIR --accept-different.",
     )
-
-
-_COPIED_AT_ONCE = 1 << 20
-
-
-def unpack(archive: Path, into: Path, *, wanted: Collection[str]) -> dict[str, Path]:
-    """Writes the wanted members of a tar file, found by their last name, into a folder; returns their paths.
-
-    Every member that is passed on the way is checked, wanted or not: an archive with an absolute name, a ``..`` or a
-    link was not made in good faith, and is refused whole. What was written before stays inside the folder.
-    """
-    found: dict[str, Path] = {}
-    try:
-        with tarfile.open(archive, "r|*") as tar:
-            for member in tar:
-                name = _checked(member, archive)
-                if name not in wanted or not member.isfile():
-                    continue
-                if name in found:
-                    raise _refused(archive, f"two members called {name}")
-                source = tar.extractfile(member)
-                assert source is not None  # it is a regular file
-                with (into / name).open("xb") as target:
-                    while chunk := source.read(_COPIED_AT_ONCE):
-                        target.write(chunk)
-                if (into / name).stat().st_size != member.size:
-                    raise tarfile.ReadError(f"{name} is cut short")
-                found[name] = into / name
-                if len(found) == len(wanted):
-                    break  # STL-10's unlabelled images, gigabytes of them, may come after
-    except (tarfile.TarError, gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise FormatError(
-            archive.name,
-            expected="a whole tar archive",
-            got=f"{type(error).__name__}: {error}",
-            fix="The file is damaged or cut short: fetch it again.",
-        ) from error
-    missing = sorted(set(wanted) - set(found))
-    if missing:
-        raise FormatError(
-            archive.name,
-            expected=f"members {', '.join(sorted(wanted))}",
-            got=f"none called {', '.join(missing)}",
-            fix="This is another archive than the one published: check where it came from.",
-        )
-    return found
-
-
-def _checked(member: tarfile.TarInfo, archive: Path) -> str:
-    """The member's last name, if the member is harmless."""
-    path = PurePosixPath(member.name.replace("\\", "/"))
-    if path.is_absolute() or ".." in path.parts or ":" in member.name:
-        raise _refused(archive, f"a member called {member.name!r}")
-    if not (member.isfile() or member.isdir()):
-        raise _refused(archive, f"{member.name!r}, which is a link or a device")
-    return path.name
-
-
-def _refused(archive: Path, got: str) -> FormatError:
-    return FormatError(
-        archive.name,
-        expected="plain files and folders inside the archive",
-        got=got,
-        fix="Do not unpack this archive: fetch it from its publisher.",
-    )
-
-
-CONNECT_SECONDS = 5.0
-READ_SECONDS = 20.0
-ATTEMPTS = 5
-_CHUNK = 1 << 14
-"""Bytes: of a transfer that breaks, up to so many are lost."""
 
 
 def download(url: str, target: Path, known: Sequence[str], *, show: bool | None = None) -> Path:
-    """Brings the file at an address to ``target``. What has arrived of a broken transfer waits in ``target.part``.
+    """Download a file to ``target`` and return that path. An incomplete transfer is kept in ``target.part``.
 
-    A transfer that breaks after bytes arrived is taken up again, a few times; one that never began is given up at once.
+    A transfer that breaks after receiving data is resumed, up to `ATTEMPTS` times in all; one that fails before
+    receiving any is not retried. ``known``: the checksum to expect, first in the sequence. Raises `ChecksumError` or
+    `SourceError`.
     """
     pooch = require("pooch")
     pooch.get_logger().setLevel(logging.WARNING)
@@ -155,25 +83,26 @@ def download(url: str, target: Path, known: Sequence[str], *, show: bool | None 
                 known_hash=known[0],
                 fname=target.name,
                 path=target.parent,
-                downloader=lambda address, file, _: _arrive(address, part, Path(file), show),
+                downloader=lambda address, file, _: _receive(address, part, Path(file), show),
             )
             return target
-        except ValueError as error:  # pooch's word for a wrong checksum
+        except ValueError as error:  # pooch raises this for a wrong checksum
             if last:
-                found = re.search(r"but got (\w+)", str(error))
-                raise differs(target.name, known[:1], got=found[1] if found else str(error)) from error
-            # What an earlier run left may belong to a file that has since changed: once more, from nothing.
+                match = re.search(r"but got (\w+)", str(error))
+                raise checksum_error(target.name, known[:1], got=match[1] if match else str(error)) from error
+            # The remote file may have changed since an earlier run: retry from the beginning.
         except (require("requests").exceptions.RequestException, OSError) as error:
             raise SourceError(
                 url,
                 expected="the file",
-                got=_in_words(error),
-                fix="Check the connection and try again: what has arrived is kept, and only the rest is asked for.",
+                got=_cause(error),
+                fix="Check the connection and try again: the download resumes where it stopped.",
             ) from error
     raise AssertionError("unreachable")
 
 
-def _arrive(url: str, part: Path, output: Path, show: bool | None) -> None:
+def _receive(url: str, part: Path, output: Path, show: bool | None) -> None:
+    """Transfer a file to ``part``, resuming after each break, and rename it to ``output``."""
     requests = require("requests")
     for attempt in range(ATTEMPTS):
         before = part.stat().st_size if part.exists() else 0
@@ -189,13 +118,14 @@ def _arrive(url: str, part: Path, output: Path, show: bool | None) -> None:
 
 
 def _transfer(requests: Any, url: str, part: Path, offset: int, show: bool | None) -> None:
-    headers = {"Accept-Encoding": "identity"}  # a .gz must arrive as it is
+    """Append the bytes from ``offset`` on to ``part``, or rewrite it if the server cannot resume."""
+    headers = {"Accept-Encoding": "identity"}  # a .gz file must arrive unmodified
     if offset:
         headers["Range"] = f"bytes={offset}-"
     with requests.get(url, headers=headers, stream=True, timeout=(CONNECT_SECONDS, READ_SECONDS)) as response:
         if offset and response.status_code == 416:
             if response.headers.get("Content-Range") == f"bytes */{offset}":
-                return  # all of it was here already
+                return  # the file was already complete
             part.unlink()
             _transfer(requests, url, part, 0, show)
             return
@@ -210,25 +140,25 @@ def _transfer(requests: Any, url: str, part: Path, offset: int, show: bool | Non
             length = offset + int(response.headers["Content-Length"])
         with (
             part.open("ab" if resumes else "wb") as file,
-            progress.bar(part.name.removesuffix(".part"), length, show, data=True) as advance,
+            progress_bar(part.name.removesuffix(".part"), length, show, data=True) as advance,
         ):
             advance(offset)
-            for chunk in response.iter_content(_CHUNK):
+            for chunk in response.iter_content(_CHUNK_BYTES):
                 file.write(chunk)
                 advance(len(chunk))
-    # urllib3 before 2.0 takes a hang-up for the end of the file.
+    # urllib3 before 2.0 mistakes a closed connection for the end of the file.
     if length is not None and part.stat().st_size < length:
-        raise requests.exceptions.ConnectionError(f"the connection ended after {part.stat().st_size} of {length} bytes")
+        raise requests.exceptions.ConnectionError(f"connection closed after {part.stat().st_size} of {length} bytes")
 
 
-def _in_words(error: BaseException) -> str:
-    """The innermost cause: what requests wraps around it helps nobody."""
+def _cause(error: BaseException) -> str:
+    """Return the innermost cause of a network error in plain words, without the layers of requests and urllib3."""
     text = str(error)
     for pattern, words in (
         (r"NameResolutionError|Name or service not known|getaddrinfo", "a host name that cannot be resolved"),
         (r"ConnectTimeout|connect timeout", f"no answer within {CONNECT_SECONDS:g} s"),
-        (r"Read timed out", f"silence for {READ_SECONDS:g} s"),
-        (r"Connection refused", "a connection that was refused"),
+        (r"Read timed out", f"no data for {READ_SECONDS:g} s"),
+        (r"Connection refused", "connection refused"),
     ):
         if re.search(pattern, text):
             return words

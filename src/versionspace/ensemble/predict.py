@@ -19,7 +19,7 @@ from versionspace.errors import InputError
 from versionspace.nets.dropout import Dropout, draw_mask, dropouts
 from versionspace.nets.fast_input_grad import with_quick_image_gradients
 from versionspace.nets.stacks import Network, Stack, load, member, ordinary
-from versionspace.space.beliefs import smallest
+from versionspace.space import vote_dtype
 from versionspace.types import Array
 
 
@@ -93,7 +93,7 @@ class Predictor:
 
     def votes(self, images: Array) -> Array:
         """(M, N), without ever holding M×N×C."""
-        out = np.empty((self.members, len(images)), smallest(self.network.classes))
+        out = np.empty((self.members, len(images)), vote_dtype(self.network.classes))
 
         def take(group: slice, some: slice, logits: Tensor) -> None:
             out[group, some] = logits.float().softmax(dim=2).argmax(dim=2).cpu().numpy()
@@ -103,7 +103,7 @@ class Predictor:
 
     def opinions(self, images: Array) -> Opinions:
         """Votes and their soft majority, without ever holding M×N×C."""
-        votes = np.empty((self.members, len(images)), smallest(self.network.classes))
+        votes = np.empty((self.members, len(images)), vote_dtype(self.network.classes))
         majority = np.empty(len(images), votes.dtype)
         sums: dict[int, Array] = {}
 

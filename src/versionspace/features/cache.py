@@ -20,7 +20,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from versionspace.data.cache import VARIABLE, location
+from versionspace.data.cache import CACHE_VARIABLE, cache_folder
 from versionspace.files import replacing
 from versionspace.types import Array
 
@@ -70,7 +70,7 @@ class FeatureCache:
     """
 
     def __init__(self, name: str, features: int, place: Place = None) -> None:
-        self.folder: Path | None = None if place is False else location(place) / "features" / f"{name}-{VERSION}"
+        self.folder: Path | None = None if place is False else cache_folder(place) / "features" / f"{name}-{VERSION}"
         self.features = features
         self._blocks: dict[str, Array | Path] = {}
         """By name: where it lies, or what could not be written."""
@@ -146,7 +146,7 @@ class FeatureCache:
         except OSError as error:
             _log.warning(
                 "features are kept in memory only: %s cannot be written to (%s). Name another folder with the "
-                "variable %s to compute them once for all.", self.folder, error.strerror or error, VARIABLE,
+                "variable %s to compute them once for all.", self.folder, error.strerror or error, CACHE_VARIABLE,
             )  # fmt: skip
             self.folder = None
             return None

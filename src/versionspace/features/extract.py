@@ -76,7 +76,7 @@ class Embedding:
         for row in np.flatnonzero(~done).tolist():
             alike.setdefault(keys[row], []).append(row)
         missing = sorted(rows[-1] for rows in alike.values())  # each once
-        with bars.bar("features", len(missing), False if not missing else self.progress) as advance:
+        with bars.progress_bar("features", len(missing), False if not missing else self.progress) as advance:
             for start in range(0, len(missing), _BLOCK):
                 rows = missing[start : start + _BLOCK]
                 features = self._computed(images, rows, advance, alive)

@@ -8,7 +8,8 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 
 from versionspace.errors import ExplainedError, InputError
-from versionspace.label.image_encoding import LARGEST, NotShown, Showing
+from versionspace.label.export import labels_csv
+from versionspace.label.image_encoding import LARGEST, ImageEncoder, ImageUnavailable
 from versionspace.label.schemas import (
     WORD,
     WORD_OR_EMPTY,
@@ -26,7 +27,7 @@ from versionspace.label.schemas import (
     Who,
 )
 from versionspace.label.service import LabelService
-from versionspace.label.status import labels_csv, page_status
+from versionspace.label.status import page_status
 from versionspace.label.supervisor import Supervisor
 from versionspace.text import printable
 
@@ -45,7 +46,7 @@ _ERRORS: dict[int | str, dict[str, Any]] = {
 _NOT_FOUND: dict[int | str, dict[str, Any]] = {404: {"model": ErrorReply}, 410: {"model": ErrorReply}}
 
 
-def create_app(service: LabelService, supervisor: Supervisor | None, showing: Showing) -> FastAPI:
+def create_app(service: LabelService, supervisor: Supervisor | None, encoder: ImageEncoder) -> FastAPI:
     """Return the web application, without access control."""
     app = FastAPI(title="versionspace label", docs_url=None, redoc_url=None, openapi_url=None, responses=_ERRORS)
     files = {name: (_PAGE / name).read_bytes() for name in ("index.html", *STATIC_FILES)}
@@ -75,8 +76,8 @@ def create_app(service: LabelService, supervisor: Supervisor | None, showing: Sh
         **_NOT_FOUND, 200: {"content": {"image/png": {}, "image/jpeg": {}}}})  # fmt: skip
     def image_file(image: Annotated[str, Path(max_length=64, pattern=WORD)], small: bool = False) -> Response:
         try:
-            picture = showing.picture(image, THUMBNAIL if small else LARGEST)
-        except NotShown as why:
+            picture = encoder.image(image, THUMBNAIL if small else LARGEST)
+        except ImageUnavailable as why:
             raise HTTPException(410 if why.known else 404, str(why)) from why
         return Response(picture.content, media_type=picture.media, headers={"cache-control": "private, max-age=86400"})
 
@@ -84,7 +85,7 @@ def create_app(service: LabelService, supervisor: Supervisor | None, showing: Sh
     def status(
         session: Annotated[str, Query(max_length=64, pattern=WORD_OR_EMPTY)] = "", who: Annotated[Who, Query()] = ""
     ) -> dict[str, Any]:
-        return page_status(service, supervisor, showing, session, who)
+        return page_status(service, supervisor, encoder, session, who)
 
     @app.post("/api/next")
     def next_questions(body: NextBody) -> QuestionsReply:

@@ -1,22 +1,22 @@
-"""Who may come in: checked for every request before any of it is looked at.
+"""Access control, applied to every request before the application sees it.
 
-Host        one of ours: another site's name that was made to point here is refused
-Origin      ours, where the browser says it
-token       once, in the opening address; then a cookie that scripts cannot read and other sites cannot send
-writes      JSON with a header of our own, which no form and no other site can send without asking first
-body        bounded
+Host        must be one of the server's own names, which prevents DNS rebinding
+Origin      must be the server's own, if the browser sends it
+token       once, in the URL that opens the page; then a cookie that scripts cannot read and other sites cannot send
+writes      must be JSON with a custom header, which no form and no other site can send without a preflight request
+body        limited in size
 
-What browsers know a campaign by, kept in its folder: a tab that is still open goes on when the server is back.
+The token, the port and the campaign's id are stored in the campaign's folder, so that an open tab reconnects when the
+server restarts.
 """
 
 import hashlib
 import hmac
 import ipaddress
 import json
-import os
 import secrets
 from collections.abc import Awaitable, Callable, MutableMapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from http.cookies import CookieError, SimpleCookie
 from pathlib import Path
 from typing import Any
@@ -29,36 +29,29 @@ FILE = ".label.json"
 
 @dataclass(frozen=True)
 class Identity:
-    """The same at every start, wherever the folder was moved to."""
+    """What browsers know a campaign by: the same at every start, wherever the folder is."""
 
     token: str
-    """Who has it may come in."""
+    """The secret in the URL."""
     port: int
-    """Of the last time; 0: there was none."""
+    """The previous port; 0 before the first start."""
     campaign: str
-    """Under which browsers keep the answers that are not sent yet."""
+    """The id under which browsers store unsent answers."""
 
 
 def identity(folder: Path) -> Identity:
-    """Of a campaign's folder; made and kept where there is none."""
+    """Return the identity stored in a campaign's folder; create it if it is missing or damaged."""
     try:
-        found = json.loads((folder / FILE).read_text(encoding="utf-8"))
-        known = Identity(str(found["token"]), int(found["port"]), str(found.get("campaign") or ""))
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        known = Identity(secrets.token_urlsafe(24), 0, secrets.token_hex(8))
-        return keep(folder, known)
-    return known if known.campaign else keep(folder, replace(known, campaign=_before(folder)))
+        stored = json.loads((folder / FILE).read_text(encoding="utf-8"))
+        return Identity(str(stored["token"]), int(stored["port"]), str(stored["campaign"]))
+    except (OSError, ValueError, KeyError, TypeError):
+        return save_identity(folder, Identity(secrets.token_urlsafe(24), 0, secrets.token_hex(8)))
 
 
-def keep(folder: Path, known: Identity) -> Identity:
-    """Writes it, for its owner alone."""
-    write(folder / FILE, json.dumps(asdict(known)).encode(), 0o600)
-    return known
-
-
-def _before(folder: Path) -> str:
-    """By what earlier versions knew a campaign: the place that it lay at. Answers may still wait under it."""
-    return hashlib.sha256(os.fsencode(folder.resolve())).hexdigest()[:16]
+def save_identity(folder: Path, identity: Identity) -> Identity:
+    """Store an identity so that only its owner can read it; return it."""
+    write(folder / FILE, json.dumps(asdict(identity)).encode(), 0o600)
+    return identity
 
 
 Scope = MutableMapping[str, Any]
@@ -68,7 +61,7 @@ Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 BODY = 256 << 10
-"""Bytes of a request at most: a hundred answers take a tenth of it."""
+"""Maximum size of a request in bytes; a hundred answers need a tenth of it."""
 HEADER = "x-versionspace"
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; "
@@ -85,14 +78,14 @@ HEADERS = {
 
 
 @dataclass(frozen=True)
-class Door:
-    """What lets people in."""
+class Access:
+    """The server's secrets and names."""
 
     token: str
     port: int
     hosts: tuple[str, ...] = ("127.0.0.1", "localhost", "::1")
     any_address: bool = False
-    """Bound to every address of the machine: an address in digits is fine, since no other site's name is one."""
+    """Listens on all interfaces: numeric addresses are accepted, since DNS rebinding needs a name."""
     cookie: str = field(init=False, default="")
 
     def __post_init__(self) -> None:
@@ -100,11 +93,11 @@ class Door:
 
     @property
     def key(self) -> str:
-        """The cookie's content: proves the token without being it."""
+        """The cookie's value: derived from the token without revealing it."""
         return hmac.new(self.token.encode(), b"cookie", hashlib.sha256).hexdigest()
 
     def knows_host(self, host: str) -> bool:
-        """Whether a request meant for this host is for us."""
+        """Return whether a Host header names this server."""
         try:
             parts = urlsplit(f"//{host}")
             name, port = parts.hostname or "", parts.port or 80
@@ -115,7 +108,7 @@ class Door:
         return name in self.hosts or (self.any_address and _is_address(name))
 
     def knows_origin(self, origin: str) -> bool:
-        """Whether a page of this origin is ours."""
+        """Return whether an Origin header names this server."""
         try:
             parts = urlsplit(origin)
         except ValueError:
@@ -132,81 +125,81 @@ def _is_address(name: str) -> bool:
 
 
 class Guard:
-    """Stands before the app."""
+    """ASGI middleware that rejects requests without access."""
 
-    def __init__(self, app: App, door: Door) -> None:
-        self.app, self.door = app, door
+    def __init__(self, app: App, access: Access) -> None:
+        self.app, self.access = app, access
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Lets a request in, or says why not."""
+        """Pass a request on, or answer with the reason for the rejection."""
         if scope["type"] == "lifespan":
             await self.app(scope, receive, send)
             return
         if scope["type"] != "http":
             return
         headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
-        brought = self._token(scope)
-        status, why = self._refused(scope, headers, brought)
+        token_given = self._has_token(scope)
+        status, why = self._rejection(scope, headers, token_given)
         if status:
-            await _say(send, status, why, html=scope["path"] == "/")
+            await _respond(send, status, why, html=scope["path"] == "/")
             return
-        cookie = f"{self.door.cookie}={self.door.key}; HttpOnly; SameSite=Strict; Path=/; Max-Age=31536000"
+        cookie = f"{self.access.cookie}={self.access.key}; HttpOnly; SameSite=Strict; Path=/; Max-Age=31536000"
         body = _Body(receive)
-        await self.app(scope, body.receive, _armoured(send, cookie if brought else "", body))
+        await self.app(scope, body.receive, _with_headers(send, cookie if token_given else "", body))
 
-    def _refused(self, scope: Scope, headers: dict[str, str], brought: bool) -> tuple[int, str]:
-        if not self.door.knows_host(headers.get("host", "")):
-            return 421, "This address is not the page's own. Open the one that the terminal shows."
-        if "origin" in headers and not self.door.knows_origin(headers["origin"]):
-            return 403, "Another site asked for this. It is refused."
+    def _rejection(self, scope: Scope, headers: dict[str, str], token_given: bool) -> tuple[int, str]:
+        if not self.access.knows_host(headers.get("host", "")):
+            return 421, "This is not the address of the page. Open the address shown in the terminal."
+        if "origin" in headers and not self.access.knows_origin(headers["origin"]):
+            return 403, "This request came from another site and was rejected."
         if headers.get("sec-fetch-site") == "cross-site" and headers.get("sec-fetch-mode") != "navigate":
-            return 403, "Another site asked for this. It is refused."
-        if not brought and not self._has_cookie(headers):
-            return 401, "Open the address that the terminal shows: it carries the key."
+            return 403, "This request came from another site and was rejected."
+        if not token_given and not self._has_cookie(headers):
+            return 401, "Open the address shown in the terminal: it contains the access key."
         if scope["method"] not in ("GET", "HEAD"):
             if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
-                return 415, "Only JSON is taken."
+                return 415, "Only JSON is accepted."
             if HEADER not in headers:
                 return 403, f"The header {HEADER} is missing."
         length = headers.get("content-length", "0")
         if not length.isdecimal() or int(length) > BODY:
-            return 413, f"At most {BODY} bytes are taken."
+            return 413, f"At most {BODY} bytes are accepted."
         return 0, ""
 
-    def _token(self, scope: Scope) -> bool:
+    def _has_token(self, scope: Scope) -> bool:
         if scope["path"] != "/" or scope["method"] != "GET":
             return False
         given = parse_qs(scope.get("query_string", b"").decode("latin-1")).get("token", [""])[0]
-        return hmac.compare_digest(given.encode(), self.door.token.encode())
+        return hmac.compare_digest(given.encode(), self.access.token.encode())
 
     def _has_cookie(self, headers: dict[str, str]) -> bool:
         try:
-            found = SimpleCookie(headers.get("cookie", "")).get(self.door.cookie)
+            found = SimpleCookie(headers.get("cookie", "")).get(self.access.cookie)
         except CookieError:
             return False
-        return found is not None and hmac.compare_digest(found.value.encode(), self.door.key.encode())
+        return found is not None and hmac.compare_digest(found.value.encode(), self.access.key.encode())
 
 
 class _Body:
-    """A request's body, cut off at its bound however long it says it is."""
+    """A request's body, cut off at the size limit whatever its Content-Length says."""
 
     def __init__(self, receive: Receive) -> None:
         self._receive, self.got = receive, 0
 
     async def receive(self) -> Message:
-        """The next piece; past the bound, the end."""
+        """Return the next chunk; past the limit, a disconnect."""
         message = await self._receive()
         self.got += len(message.get("body", b""))
         return {"type": "http.disconnect"} if self.too_large else message
 
     @property
     def too_large(self) -> bool:
-        """Whether the bound was passed."""
+        """Whether the limit was exceeded."""
         return self.got > BODY
 
 
-def _armoured(send: Send, cookie: str, body: _Body) -> Send:
-    async def armoured(message: Message) -> None:
+def _with_headers(send: Send, cookie: str, body: _Body) -> Send:
+    async def send_with_headers(message: Message) -> None:
         if message["type"] == "http.response.start":
             message["status"] = 413 if body.too_large else message["status"]
             there = {name.lower() for name, _ in message["headers"]}
@@ -216,10 +209,10 @@ def _armoured(send: Send, cookie: str, body: _Body) -> Send:
             message["headers"] = [*message["headers"], *((k.encode(), v.encode()) for k, v in extra.items())]
         await send(message)
 
-    return armoured
+    return send_with_headers
 
 
-async def _say(send: Send, status: int, why: str, *, html: bool) -> None:
+async def _respond(send: Send, status: int, why: str, *, html: bool) -> None:
     if html:
         body = f"<!doctype html><meta charset=utf-8><title>versionspace</title><p>{why}</p>".encode()
         media = b"text/html; charset=utf-8"

@@ -1,4 +1,4 @@
-"""From a folder of images and the names of classes to a campaign: the settings that suit a person."""
+"""Creation of a campaign from a folder of images and class names, with settings for a person who labels."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -13,8 +13,15 @@ from versionspace.config import Config
 from versionspace.config.toml import validated
 from versionspace.data import Dataset
 from versionspace.errors import InputError
-from versionspace.label.import_labels import Imported, began_with, counted, imported, left_alone, taken_in
-from versionspace.query.api import find
+from versionspace.label.import_labels import (
+    ImportedLabels,
+    already_imported,
+    commit_import,
+    imported_count,
+    read_labels,
+    usable_labels,
+)
+from versionspace.query.methods import find
 from versionspace.store.layout import Folder, is_campaign, read_config
 
 BUDGET = 300
@@ -22,14 +29,14 @@ AUDIT = 50
 MEMBERS = 10
 METHOD = "gvd-batch"
 SIZES = {"small": 32, "heads": 160}
-"""Pixels a side: a small network trained from nothing needs few, and is eight times as fast for it; a pretrained one
-needs what it was made for."""
+"""Image side in pixels: a small network trained from scratch needs few and is eight times as fast with them; a
+pretrained one needs the size that it was trained on."""
 LEAST = 30
-"""Fewer images than this are labelled faster by hand."""
+"""Minimum number of images: fewer are labelled faster by hand."""
 
 
 def campaign_folder(photos: Path, given: Path | None) -> Path:
-    """Beside the images, never among them.
+    """Return where a campaign is stored: beside the images, never among them.
 
     >>> campaign_folder(Path("/photos/cats"), None).as_posix()
     '/photos/cats.versionspace'
@@ -45,14 +52,14 @@ def campaign_folder(photos: Path, given: Path | None) -> Path:
 
 
 def default_net() -> str:
-    """Heads on the features of a pretrained network where one is installed, else the small ConvNet."""
+    """Return "heads" if the pretrained backbone is installed, else "small"."""
     if find_spec("versionspace.ensemble.heads") is None:
         return "small"
     available = getattr(import_module("versionspace.ensemble.heads"), "available", None)
     return "heads" if available is not None and available() else "small"
 
 
-def suited(
+def person_config(
     photos: Path,
     classes: Sequence[str],
     dataset: Dataset,
@@ -62,11 +69,11 @@ def suited(
     method: str = METHOD,
     before: int = 0,
 ) -> Config:
-    """The config of a new campaign; labels that were known ``before`` come on top of the budget."""
+    """Return the config of a new campaign. ``before``: imported labels, which are added to the budget."""
     if len(dataset.train) < LEAST:
         raise InputError(
             str(photos), expected=f"at least {LEAST} images", got=f"{len(dataset.train)} that can be read",
-            fix="So few are labelled by hand in less time than it takes to train.",
+            fix="Labelling so few by hand takes less time than training a model.",
         )  # fmt: skip
     audit = min(AUDIT, budget // 6, len(dataset.train) // 5)
     values = {
@@ -91,18 +98,18 @@ def label_folder(
     labels: str | Path | None = None,
     campaign: str | Path | None = None,
 ) -> Campaign:
-    """The campaign of a folder of images, as ``versionspace label`` has it: begun, or gone on with.
+    """Create or resume the campaign of a folder of images, as ``versionspace label`` does.
 
-    For a loop of your own, in a notebook say; the page goes on with what was answered there, and the other way round.
+    Use it for a loop of your own, for example in a notebook; the page continues with its answers, and vice versa.
 
     Args:
-        photos: the folder; not needed to go on with a ``campaign`` unless it was moved.
-        classes: names to choose from; more can be added later.
-        budget: labels to give, 300 where nothing is said, besides those there are; a larger one later goes on.
-        net: "heads", "small", "conv2" …; by default "heads" where the backbone is installed, else "small".
-        method: which images are asked for, one of ``versionspace methods``; by default "gvd-batch".
-        labels: start from a labels.csv or an export of Label Studio (JSON); later it is left alone.
-        campaign: where all is kept; by default the folder's name and ``.versionspace``, beside it.
+        photos: the folder; optional when an existing ``campaign`` is resumed, unless it was moved.
+        classes: class names; more can be added later.
+        budget: labels to give (default 300), not counting imported ones; a larger number later extends it.
+        net: "heads", "small", "conv2" …; by default "heads" if the backbone is installed, else "small".
+        method: the query method, see ``versionspace methods``; by default "gvd-batch".
+        labels: a CSV file or an export of Label Studio (JSON) to import when the campaign is created.
+        campaign: where everything is stored; by default ``PHOTOS.versionspace`` beside the folder.
 
     >>> import tempfile
     >>> import numpy as np
@@ -125,24 +132,26 @@ def label_folder(
     folder = kept if photos is None else campaign_folder(photos, kept)
     assert folder is not None
     start = None if labels is None else Path(labels)
-    config = begun(folder)
+    config = existing_config(folder)
     if config is not None:
         found = None
-        _unchanged(config, folder, classes, net, method)
+        _reject_changes(config, folder, classes, net, method)
     elif photos is None or classes is None:
         raise InputError(
-            str(folder), expected="a folder of images and --classes to begin with", got="no campaign yet",
+            str(folder), expected="a folder of images and --classes to create a campaign", got="no campaign yet",
             fix="For example: versionspace label photos/ --classes cat,dog,other",
         )  # fmt: skip
     else:
-        config, found = new(photos, classes, budget=budget or BUDGET, net=net, method=method, labels=start)
+        config, found = new_config(photos, classes, budget=budget or BUDGET, net=net, method=method, labels=start)
     opened = Campaign.create(folder, config, images=photos)
     try:
-        if not opened.state.asks:  # begun now, or killed before it had taken them in
-            taken_in(opened, found or _known(opened, start))
-        elif start is not None and not left_alone(opened, start):
-            _nothing_new("--labels", labels if counted(_known(opened, start), opened.pictures.cut) else None, folder)
-        if budget is not None and (total := budget + began_with(opened)) > opened.budget:
+        if not opened.state.asks:  # new, or killed before the import
+            commit_import(opened, found or _read_labels(opened, start))
+        elif start is not None and not already_imported(opened, start):
+            _reject_change(
+                "--labels", labels if usable_labels(_read_labels(opened, start), opened.pictures.cut) else None, folder
+            )
+        if budget is not None and (total := budget + imported_count(opened)) > opened.budget:
             opened.reopen(total)
     except BaseException:
         opened.close()
@@ -150,44 +159,44 @@ def label_folder(
     return opened
 
 
-def _known(opened: Campaign, labels: Path | None) -> Imported:
-    return imported(opened.dataset, tuple(opened.state.classes), labels, Path(opened.config.data.name))
+def _read_labels(opened: Campaign, labels: Path | None) -> ImportedLabels:
+    return read_labels(opened.dataset, tuple(opened.state.classes), labels, Path(opened.config.data.name))
 
 
-def _unchanged(
+def _reject_changes(
     config: Config, folder: Path, classes: Sequence[str] | None, net: str | None, method: str | None
 ) -> None:
     if classes is not None and tuple(classes) != config.data.classes:
-        _nothing_new("--classes", ",".join(classes), folder)
+        _reject_change("--classes", ",".join(classes), folder)
     if net != config.ensemble.net:
-        _nothing_new("--net", net, folder)
+        _reject_change("--net", net, folder)
     if method != config.query.method:
-        _nothing_new("--method", method, folder)
+        _reject_change("--method", method, folder)
 
 
-def _nothing_new(option: str, value: object, folder: Path) -> None:
+def _reject_change(option: str, value: object, folder: Path) -> None:
     if value is not None:
         raise InputError(
-            option, expected=f"nothing new for the campaign in {folder}", got=str(value),
-            fix="Leave it out to go on, or begin another with --campaign. Classes are added on the page.",
+            option, expected=f"no change for the campaign in {folder}", got=str(value),
+            fix="Leave it out to resume, or create another campaign with --campaign. Classes are added on the page.",
         )  # fmt: skip
 
 
-def begun(folder: Path) -> Config | None:
-    """The config of a campaign that is there already."""
+def existing_config(folder: Path) -> Config | None:
+    """Return the config of an existing campaign, or None. Raises InputError if nobody labels it by hand."""
     if not is_campaign(folder):
         return None
     config = read_config(Folder(folder).config)
     if config.oracle.kind != "person":
         raise InputError(
             str(folder), expected="a campaign that a person labels", got="one with known labels",
-            fix="Choose another folder with --campaign, or go on with `versionspace resume`.",
+            fix="Choose another folder with --campaign, or use `versionspace resume`.",
         )  # fmt: skip
     return config
 
 
 def class_names(text: str) -> tuple[str, ...]:
-    """Names between commas, each once.
+    """Return the names in a comma-separated list. Raises InputError for duplicates and fewer than two.
 
     >>> class_names("cat, dog,other")
     ('cat', 'dog', 'other')
@@ -195,13 +204,13 @@ def class_names(text: str) -> tuple[str, ...]:
     names = tuple(name.strip() for name in text.split(",") if name.strip())
     if len(set(names)) < len(names) or len(names) < 2:
         raise InputError(
-            "--classes", expected="two names or more, each once, between commas", got=repr(text),
+            "--classes", expected="at least two different names, separated by commas", got=repr(text),
             fix="For example --classes cat,dog,other.",
         )  # fmt: skip
     return names
 
 
-def new(
+def new_config(
     photos: Path,
     classes: Sequence[str],
     *,
@@ -209,34 +218,34 @@ def new(
     net: str | None = None,
     method: str | None = None,
     labels: Path | None = None,
-) -> tuple[Config, Imported]:
-    """The config of a new campaign, and the labels that it starts from."""
+) -> tuple[Config, ImportedLabels]:
+    """Return the config of a new campaign and the labels to import."""
     chosen = find(method or METHOD).name
-    _storable(classes)
+    _reject_surrogates(classes)
     dataset = of_a_person(str(absolute(photos)), tuple(classes), progress=None)
-    links = _leaving(photos, dataset.train.files or ())
+    links = _links_out(photos, dataset.train.files or ())
     if links:
         raise InputError(
             str(photos / links[0]), expected="files inside the folder", got="a link that leads out of it",
-            fix="Copy the file into the folder, or pass the folder where it lies.",
+            fix="Copy the file into the folder, or pass the folder that contains it.",
         )  # fmt: skip
-    found = imported(dataset, tuple(classes), labels, photos)
-    suit = partial(suited, photos, classes, dataset, budget=budget, net=net or default_net(), method=chosen)
-    before = len(counted(found, cut(suit(), dataset)))
+    found = read_labels(dataset, tuple(classes), labels, photos)
+    suit = partial(person_config, photos, classes, dataset, budget=budget, net=net or default_net(), method=chosen)
+    before = len(usable_labels(found, cut(suit(), dataset)))
     return suit(before=before), found
 
 
-def _storable(classes: Sequence[str]) -> None:
+def _reject_surrogates(classes: Sequence[str]) -> None:
     for name in classes:
         if any(0xD800 <= ord(c) <= 0xDFFF for c in name):
             raise InputError(
                 "--classes", expected="names in Unicode", got=repr(name),
-                fix="Type the name anew, and rename the class's folder where there is one: it is in another encoding.",
+                fix="Enter the name again, and rename the class's folder if there is one: it uses another encoding.",
             )  # fmt: skip
 
 
-def _leaving(photos: Path, files: Sequence[str]) -> list[str]:
-    """Files that are, or lie in, a link that leads out of the folder."""
+def _links_out(photos: Path, files: Sequence[str]) -> list[str]:
+    """Return the files that are, or are inside, a link that leads out of the folder."""
     root = photos.resolve()
     away = {f.rpartition("/")[0] for f in files}
     away = {folder for folder in away if not (photos / folder).resolve().is_relative_to(root)}

@@ -1,4 +1,7 @@
-"""Image files as a browser gets them: upright, 8 bits, of bounded size, encoded anew. Never a path, never the file."""
+"""Images for the browser: upright, 8 bits per channel, limited in size, decoded and encoded again.
+
+A browser never gets a path or the original file.
+"""
 
 import io
 import os
@@ -20,61 +23,61 @@ from versionspace.text import printable
 from versionspace.types import ImageId
 
 LARGEST = 1600
-"""Pixels of the longer side."""
+"""Maximum length of the longer side in pixels."""
 LOSSLESS = 512
-"""Images up to this size are sent as PNG: small ones are looked at pixel by pixel."""
+"""Images up to this many pixels a side are sent as PNG, since people look at single pixels."""
 KEPT_BYTES = 64 << 20
 _TRANSPOSED = (5, 6, 7, 8)
 _WIDTH, _LENGTH = 256, 257
-"""Tags of a TIFF."""
+"""TIFF tags."""
 
 
 @dataclass(frozen=True)
-class Picture:
-    """Bytes for the browser."""
+class EncodedImage:
+    """An image as it is sent to the browser."""
 
     content: bytes
     media: str
 
 
-class NotShown(Exception):  # noqa: N818 — an outcome, not a fault
-    """An image that cannot be shown, and why; ``known`` tells whether it is one of ours at all."""
+class ImageUnavailable(Exception):  # noqa: N818 — an outcome, not a fault
+    """An image that cannot be displayed, with the reason; ``known``: whether the id belongs to the campaign."""
 
     def __init__(self, why: str, known: bool = True) -> None:
         super().__init__(why)
         self.known = known
 
 
-class Showing:
-    """Images by id, with the last ones kept in memory."""
+class ImageEncoder:
+    """Encodes images by id; keeps the last ones in memory."""
 
     def __init__(self, root: Path, dataset: Dataset, names: Mapping[ImageId, str] | None = None) -> None:
-        """``names``: also of images that are gone at the start and may come back."""
+        """``names``: files by id, including images that are missing at the start and may come back."""
         self.root = root.resolve()
         now = dict(zip(as_ids(dataset.train.ids), dataset.train.files or (), strict=False))
         self.files: dict[ImageId, str] = {i: file for i, file in (names or {}).items() if file} | now
         self.trouble: dict[ImageId, str] = {}
-        """Images that could not be shown, and why."""
-        self._kept: OrderedDict[tuple[ImageId, int], Picture] = OrderedDict()
+        """Images that could not be displayed, with the reason."""
+        self._kept: OrderedDict[tuple[ImageId, int], EncodedImage] = OrderedDict()
         self._size = 0
         self._lock = threading.Lock()
 
-    def picture(self, image: ImageId, largest: int = LARGEST) -> Picture:
-        """One image; raises NotShown."""
+    def image(self, image: ImageId, largest: int = LARGEST) -> EncodedImage:
+        """Return one image. Raises `ImageUnavailable`."""
         file = self.files.get(image)
         if file is None:
-            raise NotShown("there is no such image", known=False)
+            raise ImageUnavailable("no such image", known=False)
         key = (image, largest)
         with self._lock:
             if key in self._kept:
                 self._kept.move_to_end(key)
                 return self._kept[key]
         try:
-            made = encoded(self._read(image, file), largest)
+            made = encode(self._read(image, file), largest)
         except (UnreadableError, OSError) as error:
             why = f"{printable(file)}: {error.strerror if isinstance(error, OSError) and error.strerror else error}"
             self.trouble[image] = why
-            raise NotShown(why) from error
+            raise ImageUnavailable(why) from error
         self.trouble.pop(image, None)
         with self._lock:
             self._kept[key] = made
@@ -95,8 +98,8 @@ class Showing:
         return content
 
 
-def encoded(content: bytes, largest: int) -> Picture:
-    """Decoded and encoded anew: whatever else was in the file is gone."""
+def encode(content: bytes, largest: int) -> EncodedImage:
+    """Decode and encode an image, which removes everything else that the file contains."""
     image = require("PIL.Image")
     height, width = _sides(content, largest)
     pixels = decode(content, frame((height, width), 3, "stretch"))
@@ -105,13 +108,13 @@ def encoded(content: bytes, largest: int) -> Picture:
     out = io.BytesIO()
     if max(height, width) <= LOSSLESS:
         plain.save(out, "PNG", compress_level=1)
-        return Picture(out.getvalue(), "image/png")
+        return EncodedImage(out.getvalue(), "image/png")
     plain.save(out, "JPEG", quality=88)
-    return Picture(out.getvalue(), "image/jpeg")
+    return EncodedImage(out.getvalue(), "image/jpeg")
 
 
 def _sides(content: bytes, largest: int) -> tuple[int, int]:
-    """Height and width to show it in: its own, upright, or smaller."""
+    """Return the height and width of the upright image, reduced to the maximum size."""
     image = require("PIL.Image")
     try:
         with image.open(io.BytesIO(content), formats=("JPEG", "PNG", "WEBP", "TIFF", "BMP")) as opened:
@@ -129,9 +132,10 @@ def _sides(content: bytes, largest: int) -> tuple[int, int]:
 
 
 def _as_stored(opened: Any) -> tuple[int, int]:
-    """Width and height before it is turned upright. Of a TIFF Pillow gives them, by its version, as if it were turned.
+    """Return width and height as stored, before the orientation is applied.
 
-    Its tags are read, since with an orientation that stands in the XMP alone the size is not turned.
+    For a TIFF, some versions of Pillow return the size with the orientation applied, but not if it is given in XMP
+    only; the tags are reliable.
     """
     if opened.format == "TIFF":
         return int(opened.tag_v2[_WIDTH]), int(opened.tag_v2[_LENGTH])

@@ -1,11 +1,9 @@
-"""Which image a row of labels means: the one whose content it names, or whose path, as far as that is certain.
+"""Import of existing labels: class folders, labels.csv, or an export of Label Studio.
 
-A label never goes to another image. What a row says must be true of the image: its id, its path in the folder, or that
-with folders before it in which the folder lies. A row that says less, such as the file's name alone, counts where one
-image fits it and no other row fits that image. A row that puts the folder elsewhere, as on another machine, counts
-where all rows put it in one place.
-
-Labels that are known before the first click: class folders, labels.csv, or an export of Label Studio.
+A row is matched to the image whose content (id) or path it names, and only if the match is certain; a label is never
+attached to another image. A full match is the image's id, its path in the folder, or that path after the folders that
+contain it. A partial match, such as the file name alone, counts if it fits exactly one image and no other row fits that
+image. Rows with paths on another machine count if all of them place the folder at the same location.
 """
 
 import json
@@ -23,70 +21,69 @@ from typing import TypeAlias
 from versionspace.campaign.campaign import Campaign
 from versionspace.campaign.images import Cut
 from versionspace.campaign.round import proposed
-from versionspace.data import Dataset
-from versionspace.data.label_table import read_rows
+from versionspace.data import Dataset, read_label_table
 from versionspace.errors import InputError
 from versionspace.files import is_sha256, sha256
-from versionspace.label.label_studio import Named, choices
+from versionspace.label.label_studio import LabelledFile, choices
 from versionspace.store.ledger import Event, Ledger
 from versionspace.store.record import as_ids
 from versionspace.text import printable
 from versionspace.types import Array, ImageId
 
 Parts: TypeAlias = tuple[str, ...]
-"""A path, split at its slashes."""
+"""The components of a path."""
 
 
 class _By(IntEnum):
-    """What an image was told by, the surest first."""
+    """How a row was matched, the most certain first."""
 
     CONTENT = 0
     PATH = 1
     PLACE = 2
-    """Its path, after the folders that it lies in."""
+    """Its path, preceded by the folders that contain it."""
     END = 3
-    """The end of its path, or of the row's."""
+    """The end of its path, or of the row's path."""
 
 
 @dataclass(frozen=True)
-class _Reading:
-    """An image that a row may mean."""
+class _Match:
+    """An image that a row may refer to."""
 
     image: ImageId
     name: str
     by: _By
     front: Parts = ()
-    """Folders that the row puts before the image's path."""
+    """Leading folders in the row's path that are not part of the image's path."""
 
     @property
     def guessed(self) -> bool:
-        """Whether the row puts the folder where it is not."""
+        """Whether the row's leading folders differ from the actual location."""
         return self.by is _By.END and bool(self.front)
 
 
 @dataclass(frozen=True)
-class Matched:
-    """Classes by image, names that fit no image or not one alone, and what else is to be said."""
+class Matches:
+    """Classes by image, rows that match no image or several, and notes for the user."""
 
     names: dict[ImageId, str]
     unknown: tuple[str, ...]
     notes: tuple[str, ...]
 
 
-def matched(dataset: Dataset, named: Sequence[Named], folder: Path | None = None) -> Matched:
-    """What rows say of the images of a dataset; ``folder``: where they lie, if that is known."""
-    readings, notes = _Places(dataset, folder).readings(named)
+def match_rows(dataset: Dataset, named: Sequence[LabelledFile], folder: Path | None = None) -> Matches:
+    """Match rows to the images of a dataset. ``folder``: the location of the images, if known."""
+    matches, notes = _PathIndex(dataset, folder).matches(named)
     rows: dict[ImageId, list[int]] = {}
-    for number, reading in enumerate(readings):
-        if reading is not None:
-            rows.setdefault(reading.image, []).append(number)
+    for number, match in enumerate(matches):
+        if match is not None:
+            rows.setdefault(match.image, []).append(number)
     kept: set[int] = set()
     names: dict[ImageId, str] = {}
     torn: list[str] = []
     for image, numbers in rows.items():
-        found = {number: reading for number in numbers if (reading := readings[number]) is not None}
-        surest = min(reading.by for reading in found.values())
-        best = [number for number, reading in found.items() if reading.by is surest]
+        found = {number: match for number in numbers if (match := matches[number]) is not None}
+        surest = min(match.by for match in found.values())
+        best = [number for number, match in found.items() if match.by is surest]
         if surest is _By.END and len({found[number].name for number in best}) > 1:
             continue
         kept.update(best)
@@ -97,14 +94,14 @@ def matched(dataset: Dataset, named: Sequence[Named], folder: Path | None = None
         elif classes:
             torn.append(f"{named[best[0]].files[0]} ({', '.join(classes)})")
     if torn:
-        have = "image has" if len(torn) == 1 else "images have"
-        notes.append(f"{len(torn)} {have} several classes there, of which none is taken over, such as {torn[0]}")
+        have, are = ("image has", "is") if len(torn) == 1 else ("images have", "are")
+        notes.append(f"{len(torn)} {have} several classes and {are} not imported, such as {torn[0]}")
     unknown = tuple(one.files[0] for number, one in enumerate(named) if number not in kept)
-    return Matched(names, unknown, tuple(notes))
+    return Matches(names, unknown, tuple(notes))
 
 
-class _Places:
-    """Images by their id, their file's path, and the ends of that."""
+class _PathIndex:
+    """Images by id, by path, and by the ends of their paths."""
 
     def __init__(self, dataset: Dataset, folder: Path | None) -> None:
         self.ids: set[ImageId] = set()
@@ -123,39 +120,39 @@ class _Places:
         self.own = [_parts(place.as_posix()) for place in places]
 
     def _add(self, file: str, image: ImageId) -> None:
-        for name in (file, printable(file)):  # an export writes what is not UTF-8 in its own way
+        for name in (file, printable(file)):  # exports escape bytes that are not UTF-8
             parts = _parts(name)
             self.whole.setdefault("/".join(parts), set()).add(image)
             for start in range(1, len(parts)):
                 self.ends.setdefault("/".join(parts[start:]), set()).add(image)
 
-    def readings(self, named: Sequence[Named]) -> tuple[list[_Reading | None], list[str]]:
-        """The image of each row, None where there is none or not one alone; and what was assumed."""
-        found = [self._reading(one) for one in named]
-        guesses = [reading for reading in found if reading is not None and reading.guessed]
+    def matches(self, named: Sequence[LabelledFile]) -> tuple[list[_Match | None], list[str]]:
+        """Return the match of each row, None if there is none or several; and notes on assumptions."""
+        found = [self._match(one) for one in named]
+        guesses = [match for match in found if match is not None and match.guessed]
         if not guesses:
             return found, []
-        sure = any(reading is not None and reading.by in (_By.PATH, _By.PLACE) for reading in found)
+        sure = any(match is not None and match.by in (_By.PATH, _By.PLACE) for match in found)
         front = None if sure else self._front(guesses)
         notes = []
         if front is not None and not self._agreement(front):
-            notes.append(f"its names are read without {'/'.join(front)}/, with which they begin")
+            notes.append(f"the prefix {'/'.join(front)}/ of its names is ignored")
         return [one if one is None or not one.guessed or one.front == front else None for one in found], notes
 
-    def _front(self, guesses: Sequence[_Reading]) -> Parts | None:
-        """The one place where rows put the folder, if they put it in one; that which is most like where it lies."""
-        fronts = {reading.front for reading in guesses}
+    def _front(self, guesses: Sequence[_Match]) -> Parts | None:
+        """Return where the rows place the folder, if that is unique; the location most similar to the actual one."""
+        fronts = {match.front for match in guesses}
         most = max(self._agreement(front) for front in fronts)
         best = [front for front in fronts if self._agreement(front) == most]
-        if len(best) > 1 or any(self._elsewhere(one) for one in guesses if one.front == best[0]):
+        if len(best) > 1 or any(self._names_other_file(one) for one in guesses if one.front == best[0]):
             return None
         return best[0]
 
-    def _reading(self, one: Named) -> _Reading | None:
+    def _match(self, one: LabelledFile) -> _Match | None:
         if one.image in self.ids:
-            return _Reading(one.image, one.image, _By.CONTENT)
+            return _Match(one.image, one.image, _By.CONTENT)
         if is_sha256(one.image):
-            return None  # that content is not here, whatever has its name now
+            return None  # a file of the same name has other content
         paths = [parts for file in one.files if (parts := _parts(file))]
         whole = [found for parts in paths for found in self._whole(parts)]
         best = min(whole, key=lambda found: (found.by, len(found.front) - found.name.count("/")), default=None)
@@ -166,22 +163,22 @@ class _Places:
             return None if within else best
         if not within:
             within = {image for parts in paths for image in self._uploaded(parts)}
-        return _Reading(next(iter(within)), "/".join(paths[0]), _By.END) if len(within) == 1 else None
+        return _Match(next(iter(within)), "/".join(paths[0]), _By.END) if len(within) == 1 else None
 
-    def _whole(self, parts: Parts) -> list[_Reading]:
-        """Images whose path the row ends with."""
+    def _whole(self, parts: Parts) -> list[_Match]:
+        """Return the images whose path is the end of the row's path."""
         found = []
         for start in range(len(parts)):
             images, front = self.whole.get("/".join(parts[start:]), ()), parts[:start]
-            if len(images) == 1:  # not so where files differ in how an é is spelt
-                by = _By.PATH if not front else _By.PLACE if self._leads_here(front) else _By.END
-                found.append(_Reading(next(iter(images)), "/".join(parts), by, front))
+            if len(images) == 1:  # two files may differ only in Unicode normalisation
+                by = _By.PATH if not front else _By.PLACE if self._is_location(front) else _By.END
+                found.append(_Match(next(iter(images)), "/".join(parts), by, front))
         return found
 
     def _uploaded(self, parts: Parts) -> set[ImageId]:
-        """Images that have the name of a file that was uploaded, before Label Studio put eight hex digits before it.
+        """Return the images whose name equals that of an upload without Label Studio's prefix of eight hex digits.
 
-        Outside its folder for uploads, eight decimal digits are a date.
+        Outside Label Studio's upload folder, eight decimal digits are taken for a date.
         """
         head, dash, name = parts[-1].partition("-")
         if not dash or len(head) != 8 or set(head) - set("0123456789abcdef"):
@@ -190,28 +187,28 @@ class _Places:
             return set()
         return self.ends.get(name, set()) | self.whole.get(name, set())
 
-    def _leads_here(self, front: Parts) -> bool:
+    def _is_location(self, front: Parts) -> bool:
         return any(own[-len(front) :] == front for own in self.own)
 
     def _agreement(self, front: Parts) -> int:
-        """How many folders before the image's path are those that it lies in, counted from the last."""
+        """Return how many leading folders, counted from the last, equal those that contain the images."""
         pairs = [zip(reversed(own), reversed(front), strict=False) for own in self.own]
         return max((sum(1 for _ in takewhile(lambda two: two[0] == two[1], both)) for both in pairs), default=0)
 
-    def _elsewhere(self, reading: _Reading) -> bool:
-        """Whether a row leads to another file that is there, with another content."""
+    def _names_other_file(self, match: _Match) -> bool:
+        """Return whether the row's path leads to an existing file with other content."""
         for above in self.root.parents if self.root is not None else ():
-            file = above / reading.name
+            file = above / match.name
             try:
-                if file.is_file() and sha256(file) != reading.image:
+                if file.is_file() and sha256(file) != match.image:
                     return True
-            except OSError:  # one may not look there
+            except OSError:  # no permission
                 continue
         return False
 
 
 def _parts(file: str) -> Parts:
-    """A path as it is compared, without what leads to the root or upwards."""
+    """Return a path's components for comparison, without the root and '..'."""
     plain = unicodedata.normalize("NFC", file.replace("\\", "/"))
     return tuple(part for part in PurePosixPath(posixpath.normpath(plain)).parts if part not in ("/", "//", ".."))
 
@@ -220,22 +217,22 @@ _log = logging.getLogger("versionspace.label")
 
 
 @dataclass(frozen=True)
-class Imported:
-    """Classes by image, where they came from, and what named no image of the folder."""
+class ImportedLabels:
+    """Classes by image, their source, and the names that match no image."""
 
     names: Mapping[ImageId, str]
     source: str = ""
     unknown: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
-    """What else is to be said."""
+    """Further messages for the user."""
 
 
-def imported(
+def read_labels(
     dataset: Dataset, classes: Sequence[str], path: Path | None, folder: Path | None = None
-) -> Imported:  # fmt: skip
-    """From a file where one is given, else from what the folder itself says; ``folder``: where the images lie."""
+) -> ImportedLabels:  # fmt: skip
+    """Read labels from a file, or without one from the folder itself. ``folder``: the location of the images."""
     if path is None:
-        return _of_folder(dataset)
+        return _from_folder(dataset)
     try:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
@@ -248,41 +245,43 @@ def imported(
             named = choices(json.loads(text))
         except ValueError as error:
             raise InputError(
-                str(path), expected="an export of Label Studio, as JSON", got=str(error), fix="Export it anew."
+                str(path), expected="an export of Label Studio, as JSON", got=str(error), fix="Export it again."
             ) from error
     else:
-        rows = read_rows(path)
-        lost = tuple(row.name for row in rows if row.lost)
-        named = [Named(row.files or (row.image,), row.label, row.image) for row in rows if not row.lost]
-    return _of_file(dataset, classes, named, path, folder, lost)
+        rows = read_label_table(path)
+        lost = tuple(row.name for row in rows if row.orphaned)
+        named = [LabelledFile(row.spellings or (row.id,), row.label, row.id) for row in rows if not row.orphaned]
+    return _from_file(dataset, classes, named, path, folder, lost)
 
 
-def _of_folder(dataset: Dataset) -> Imported:
+def _from_folder(dataset: Dataset) -> ImportedLabels:
     labels = dataset.train.labels
     ids = as_ids(dataset.train.ids) if labels is not None else ()
     numbers = labels.tolist() if labels is not None else ()
     found = {i: dataset.classes[n] for i, n in zip(ids, numbers, strict=True) if n >= 0}
     unknown = dataset.report.unknown if dataset.report else ()
-    return Imported(found, "class folders or labels.csv", unknown, _not_taken(dataset))
+    return ImportedLabels(found, "class folders or labels.csv", unknown, _ignored_classes(dataset))
 
 
-def _not_taken(dataset: Dataset) -> tuple[str, ...]:
-    """A sentence about classes that the folder names and that were not chosen; years for folders need none."""
+def _ignored_classes(dataset: Dataset) -> tuple[str, ...]:
+    """Return a note on classes of the folder that were not chosen; sub-folders without any class need none."""
     for source in dataset.report.sources if dataset.report else ():
         other = [name for name in source.classes if name not in dataset.classes]
-        if source.part == "train" and other and (source.table or len(other) < len(source.classes)):
-            are = "is none" if len(other) == 1 else "are none"
+        if source.subset == "train" and other and (source.from_table or len(other) < len(source.classes)):
+            are = "is" if len(other) == 1 else "are"
             listed = ", ".join(other[:5]) + (f" and {len(other) - 5} more" if len(other) > 5 else "")
-            what = f"labels of {listed} are" if source.table else "the names of folders are"
-            return (f"{what} not taken over, since {listed} {are} of the classes {', '.join(dataset.classes)}",)
+            what = f"labels of {listed}" if source.from_table else "folder names"
+            return (
+                f"{what} are not imported, since {listed} {are} not among the classes {', '.join(dataset.classes)}",
+            )
     return ()
 
 
-def _of_file(
-    dataset: Dataset, classes: Sequence[str], named: Sequence[Named], path: Path, folder: Path | None,
+def _from_file(
+    dataset: Dataset, classes: Sequence[str], named: Sequence[LabelledFile], path: Path, folder: Path | None,
     lost: tuple[str, ...],
-) -> Imported:  # fmt: skip
-    found = matched(dataset, named, folder)
+) -> ImportedLabels:  # fmt: skip
+    found = match_rows(dataset, named, folder)
     other = sorted(set(found.names.values()) - set(classes))
     if other:
         raise InputError(
@@ -294,29 +293,29 @@ def _of_file(
         raise InputError(
             str(path), expected="labels for images of this folder",
             got="; ".join((f"none of {len(named) + len(lost)}, such as {first!r}", *found.notes)),
-            fix="Write the files' paths relative to the folder. A label whose image is not certain is not taken.",
+            fix="Write paths relative to the folder. A label whose image is ambiguous is not imported.",
         )  # fmt: skip
-    return Imported(found.names, path.name, lost + found.unknown, found.notes)
+    return ImportedLabels(found.names, path.name, lost + found.unknown, found.notes)
 
 
-def counted(found: Imported, cut: Cut) -> dict[ImageId, str]:
-    """What is taken in: labels of images that may be asked or audited. Others only measure distances."""
+def usable_labels(found: ImportedLabels, cut: Cut) -> dict[ImageId, str]:
+    """Return the labels of images that can be asked or audited; those of the reference set are not used."""
     kept = {*as_ids(cut.audit), *as_ids(cut.askable())}
     return {image: name for image, name in found.names.items() if image in kept}
 
 
-def taken_in(campaign: Campaign, found: Imported) -> int:
-    """Commits imported labels once and all together, before anything is asked; how many count.
+def commit_import(campaign: Campaign, found: ImportedLabels) -> int:
+    """Commit imported labels in one transaction, before anything is asked; return how many were used.
 
-    Those of the audit's images stay the audit's. Names that fit no image are said, and what else is not taken.
+    Labels of audit images remain part of the audit. Names that match no image are logged.
     """
     if campaign.state.asks:
         return 0
-    _say(found)
+    _log_notes(found)
     if not found.names:
         return 0
     cut = campaign.pictures.cut
-    known = counted(found, cut)
+    known = usable_labels(found, cut)
     events = []
     if len(cut.audit):
         events.append(_proposed(0, "audit", cut.audit))
@@ -331,29 +330,31 @@ def taken_in(campaign: Campaign, found: Imported) -> int:
     return len(known)
 
 
-def _say(found: Imported) -> None:
+def _log_notes(found: ImportedLabels) -> None:
     if found.unknown:
         few, many = ", ".join(found.unknown[:3]), len(found.unknown)
-        _log.warning("%s: %d of its names fit no image of the folder, such as %s", found.source, many, few)
+        _log.warning("%s: %d of its names match no image of the folder, such as %s", found.source, many, few)
     for note in found.notes:
         _log.warning("%s: %s", found.source, note)
 
 
-def began_with(campaign: Campaign) -> int:
-    """Labels that were taken in at the start, whatever became of them since."""
+def imported_count(campaign: Campaign) -> int:
+    """Return the number of labels imported at the start, including those corrected since."""
     return len(_sources(campaign))
 
 
-def left_alone(campaign: Campaign, path: Path) -> bool:
-    """Whether labels of this file were taken in at the start, which is said; then it is not read again."""
+def already_imported(campaign: Campaign, path: Path) -> bool:
+    """Return whether labels of this file were imported at the start; log that it is not imported again."""
     count = _sources(campaign).count(_who(path.name))
     if count:
-        _log.warning("%s: %d labels of it are there since the campaign began; it is not read again", path.name, count)
+        _log.warning(
+            "%s: %d of its labels were imported when the campaign began; it is not imported again", path.name, count
+        )
     return count > 0
 
 
 def _sources(campaign: Campaign) -> list[str]:
-    """Who gave each label that was taken in at the start."""
+    """Return the source of each imported label."""
     with Ledger.view(campaign.folder.ledger) as ledger:
         return [e.who for e in ledger.events() if e.kind == "answered" and e.uid == _uid(e.body["id"])]
 

@@ -1,4 +1,4 @@
-"""Label Studio's JSON: tasks with annotations, in and out."""
+"""Import and export of Label Studio's JSON: tasks with annotations."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -13,30 +13,30 @@ _IMAGE = "image"
 _CHOICE = "choice"
 _LOCAL = "/local-files/?d="
 _BYTES = "surrogateescape"
-"""File names need not be Unicode."""
+"""File names may contain bytes that are not UTF-8."""
 
 
 @dataclass(frozen=True)
-class Named:
-    """A class for an image."""
+class LabelledFile:
+    """A file, given by possible paths, and its class."""
 
     files: tuple[str, ...]
-    """Paths that may be meant, the likeliest first."""
+    """Possible paths, the most likely first."""
     name: str | None
-    """None: it has no class."""
+    """None: no class was chosen."""
     image: str = ""
-    """Its id, where the file says it."""
+    """The image's id, if the export contains it."""
     more: tuple[str, ...] = ()
-    """Other classes that it was given as well: then nobody knows which is meant."""
+    """Further classes; the label is then ambiguous."""
 
 
-def choices(tasks: Any) -> list[Named]:
-    """Images and their classes, from an export. The last annotation that was not cancelled counts; none: no class.
+def choices(tasks: Any) -> list[LabelledFile]:
+    """Return images and classes of an export. The last annotation that was not cancelled counts.
 
     >>> task = {"data": {"image": "/data/upload/1/0a1b2c3d-cat.jpg"}, "annotations": [{"result": [
     ...     {"type": "choices", "value": {"choices": ["cat"]}}]}]}
     >>> choices([task])
-    [Named(files=('data/upload/1/0a1b2c3d-cat.jpg',), name='cat', image='', more=())]
+    [LabelledFile(files=('data/upload/1/0a1b2c3d-cat.jpg',), name='cat', image='', more=())]
     """
     out = []
     for number, task in enumerate(tasks if isinstance(tasks, list) else [tasks], start=1):
@@ -47,18 +47,18 @@ def choices(tasks: Any) -> list[Named]:
         image = meta.get("id") if isinstance(meta, Mapping) else None
         name, *more = _chosen(task, f"task {number}") or (None,)
         files = _files(data) or (f"task {number}",)
-        out.append(Named(files, name, image if isinstance(image, str) else "", tuple(more)))
+        out.append(LabelledFile(files, name, image if isinstance(image, str) else "", tuple(more)))
     return out
 
 
 def _files(data: Mapping[str, Any]) -> tuple[str, ...]:
-    """Of the image, where the task calls it so; else of every text, since any of them may be it."""
+    """Return the paths in the field "image", or else in every text field."""
     given = [data[_IMAGE]] if isinstance(data.get(_IMAGE), str) else [v for v in data.values() if isinstance(v, str)]
     return tuple(dict.fromkeys(file for value in given for file in spellings(value)))
 
 
 def spellings(value: str) -> tuple[str, ...]:
-    """Paths that a task may mean by an upload, a local file, a bucket or an address: first as it stands, then unquoted.
+    """Return possible paths of an upload, a local file, a bucket key or a URL: as written, then unquoted.
 
     >>> spellings("/data/local-files/?d=photos/a%20b.jpg")
     ('photos/a%20b.jpg', 'photos/a b.jpg')
@@ -67,7 +67,7 @@ def spellings(value: str) -> tuple[str, ...]:
     """
     whole = value.partition(_LOCAL)[2] or value.partition("://")[2].partition("/")[2] or value
     found = [whole, unquote(whole, errors=_BYTES)]
-    with suppress(ValueError):  # a text that is no address
+    with suppress(ValueError):  # not a URL
         for fragments in (False, True):
             parts = urlsplit(value, allow_fragments=fragments)
             local = parse_qs(parts.query).get("d")
@@ -84,7 +84,7 @@ def _chosen(task: Mapping[str, Any], where: str) -> tuple[str, ...]:
 
 
 def _names(annotation: Mapping[str, Any], where: str) -> tuple[str, ...]:
-    """All that were chosen, whichever question they answer; each once."""
+    """Return the distinct choices of an annotation."""
     found: dict[str, None] = {}
     for result in _list(annotation.get("result"), f"{where}, result"):
         value = result.get("value") if isinstance(result, Mapping) else None
@@ -94,22 +94,22 @@ def _names(annotation: Mapping[str, Any], where: str) -> tuple[str, ...]:
             raise ValueError(f"{where}, value: {value!r}")
         for name in _list(value.get("choices"), f"{where}, choices"):
             if not isinstance(name, str):
-                raise ValueError(f"{where}, choices: {name!r}, which is no name")
+                raise ValueError(f"{where}, choices: {name!r}, which is not a name")
             found[name] = None
     return tuple(found)
 
 
 def _list(found: Any, where: str) -> list[Any]:
-    """Nothing is an empty one."""
+    """Return a list; None counts as an empty one."""
     if found is not None and not isinstance(found, list):
-        raise ValueError(f"{where}: {found!r}, which is no list")
+        raise ValueError(f"{where}: {found!r}, which is not a list")
     return found or []
 
 
 def tasks(record: Record, files: Mapping[ImageId, str], prefix: str = "") -> list[dict[str, Any]]:
-    """A campaign's labels as tasks that Label Studio imports: one annotation each, by whoever gave it.
+    """Return a campaign's labels as tasks for Label Studio, with one annotation each.
 
-    ``files``: where each image lies. ``prefix`` goes before it, such as ``/data/local-files/?d=photos/``.
+    ``files``: the path of each image. ``prefix``: put before each path, such as ``/data/local-files/?d=photos/``.
     """
     out = []
     for image, label in record.state.labels.items():
@@ -124,7 +124,7 @@ def tasks(record: Record, files: Mapping[ImageId, str], prefix: str = "") -> lis
 
 
 def address(prefix: str, file: str) -> str:
-    """A file's path after a prefix, quoted where that makes it an address; keys of buckets are not.
+    """Return prefix and path, with the path quoted if the result is a URL; bucket keys are not quoted.
 
     >>> address("/data/local-files/?d=photos/", "a+b #1.jpg"), address("s3://photos/", "a+b #1.jpg")
     ('/data/local-files/?d=photos/a%2Bb%20%231.jpg', 's3://photos/a+b #1.jpg')
@@ -135,7 +135,7 @@ def address(prefix: str, file: str) -> str:
 
 
 def label_config(classes: tuple[str, ...]) -> str:
-    """The project's labelling interface that these tasks fit.
+    """Return the labelling interface (XML) for these tasks.
 
     >>> print(label_config(("cat", "dog & co")))
     <View><Image name="image" value="$image"/><Choices name="choice" toName="image"><Choice value="cat"/><Choice

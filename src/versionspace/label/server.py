@@ -1,4 +1,4 @@
-"""The server: one socket, one campaign, one trainer; started, and ended without loss however it ends."""
+"""The labelling server: one socket, one campaign, one trainer."""
 
 import os
 import socket
@@ -15,8 +15,8 @@ from versionspace.campaign.campaign import Campaign
 from versionspace.data.folder.decode import decoding
 from versionspace.errors import InputError
 from versionspace.label.api import create_app
-from versionspace.label.auth import Door, Guard, identity, keep
-from versionspace.label.image_encoding import Showing
+from versionspace.label.auth import Access, Guard, identity, save_identity
+from versionspace.label.image_encoding import ImageEncoder
 from versionspace.label.service import LabelService
 from versionspace.label.supervisor import Supervisor
 
@@ -25,20 +25,20 @@ _EVERY = ("0.0.0.0", "::")
 
 
 @dataclass(frozen=True)
-class Opened:
-    """Where the page is."""
+class ServedPage:
+    """Where the page is served."""
 
     address: str
-    """With the token: for the person alone."""
+    """Contains the secret token."""
     port: int
     folder: Path
 
 
 def serve(
     campaign: Campaign, *, host: str = "127.0.0.1", port: int | None = None, browser: bool = True,
-    say: Callable[[Opened], None] = lambda _: None,
+    say: Callable[[ServedPage], None] = lambda _: None,
 ) -> None:  # fmt: skip
-    """Serves the page until it is stopped. Closes the campaign."""
+    """Serve the page until the process is stopped; then close the campaign."""
     with ExitStack() as stack:
         stack.callback(campaign.close)
         stack.enter_context(decoding())
@@ -46,13 +46,13 @@ def serve(
         known = identity(campaign.folder.path)
         bound = stack.enter_context(_bound(host, known.port if port is None else port))
         number = int(bound.getsockname()[1])
-        keep(campaign.folder.path, replace(known, port=number))
-        door = _door(known.token, number, host)
-        showing = Showing(Path(campaign.config.data.name), campaign.dataset, campaign.pictures.files)
+        save_identity(campaign.folder.path, replace(known, port=number))
+        access = _access(known.token, number, host)
+        encoder = ImageEncoder(Path(campaign.config.data.name), campaign.dataset, campaign.pictures.files)
         supervisor = Supervisor(service).start()
         stack.callback(supervisor.close)
-        app = Guard(create_app(service, supervisor, showing), door)
-        opened = Opened(f"http://{_shown(host)}:{number}/?token={known.token}", number, campaign.folder.path)
+        app = Guard(create_app(service, supervisor, encoder), access)
+        opened = ServedPage(f"http://{_url_host(host)}:{number}/?token={known.token}", number, campaign.folder.path)
         say(opened)
         if browser:
             threading.Timer(0.5, webbrowser.open, [opened.address]).start()
@@ -78,18 +78,18 @@ def _bound(host: str, port: int) -> socket.socket:
         "--host",
         expected="an address of this machine",
         got=f"{host} ({last})",
-        fix="Leave it out for this machine alone.",
+        fix="Leave it out to serve this machine only.",
     ) from last
 
 
-def _door(token: str, port: int, host: str) -> Door:
+def _access(token: str, port: int, host: str) -> Access:
     if host in _LOOPBACK:
-        return Door(token, port)
+        return Access(token, port)
     if host in _EVERY:
-        return Door(token, port, (*_LOOPBACK, socket.gethostname().lower()), any_address=True)
-    return Door(token, port, (*_LOOPBACK, host.lower()))
+        return Access(token, port, (*_LOOPBACK, socket.gethostname().lower()), any_address=True)
+    return Access(token, port, (*_LOOPBACK, host.lower()))
 
 
-def _shown(host: str) -> str:
+def _url_host(host: str) -> str:
     name = socket.gethostname() if host in _EVERY else host
     return f"[{name}]" if ":" in name else name

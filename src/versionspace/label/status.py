@@ -1,41 +1,15 @@
-"""What the page shows besides the image: progress, pace, the newest model, the stop light and the curves.
+"""What the page shows besides the image: progress, pace, the newest model, the stop light and the curves."""
 
-Labels as CSV that a spreadsheet opens without running anything.
-"""
-
-import csv
-import io
-from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
 from versionspace.campaign.advice import advice
-from versionspace.campaign.export import YES, safe_cell
 from versionspace.label.history import AnswerRecord
-from versionspace.label.image_encoding import Showing
+from versionspace.label.image_encoding import ImageEncoder
 from versionspace.label.service import LabelService
 from versionspace.label.supervisor import Supervisor, TrainerStatus
 from versionspace.store.metrics import RoundMetrics
-from versionspace.store.state import State
 from versionspace.text import printable
-from versionspace.types import ImageId
-
-
-def labels_csv(state: State, files: Mapping[ImageId, str]) -> str:
-    """One line for each image that was answered: file, label (empty: none), reason, purpose, who, id, missing."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(["file", "label", "reason", "purpose", "who", "id", "missing"])
-    for image, label in state.labels.items():
-        reason = str(label.shown.get("reason", ""))
-        if reason == "undone":
-            continue
-        ask, _ = state.places[image]
-        file, missing = printable(files.get(image, "")), YES if image in state.gone else ""
-        row = [file, label.name or "", reason, ask.purpose, label.who, str(image), missing]
-        writer.writerow([safe_cell(cell) for cell in row])
-    return out.getvalue()
-
 
 LISTED_ANSWERS = 30
 """Last answers of one person that the page lists."""
@@ -44,7 +18,7 @@ MISSING = "missing, or changed since labelling began; left out until it is resto
 
 
 def page_status(
-    service: LabelService, supervisor: Supervisor | None, showing: Showing, session: str, who: str
+    service: LabelService, supervisor: Supervisor | None, encoder: ImageEncoder, session: str, who: str
 ) -> dict[str, Any]:
     """Return everything that the page shows, as one JSON object, and renew the session's leases."""
     trainer = supervisor.status() if supervisor else TrainerStatus("down", problem="no trainer was started")
@@ -78,7 +52,7 @@ def page_status(
             "ended": state.ended,
             "grid": service.guesses is not None,
             "rail": [_listed_answer(answer) for answer in service.history.latest_by(who, LISTED_ANSWERS)],
-            "troubles": _image_problems(service, showing),
+            "troubles": _image_problems(service, encoder),
         }  # fmt: skip
 
 
@@ -94,12 +68,12 @@ def _listed_answer(answer: AnswerRecord) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _image_problems(service: LabelService, showing: Showing) -> list[str]:
+def _image_problems(service: LabelService, encoder: ImageEncoder) -> list[str]:
     """Return a line for each file that is missing, was skipped when the folder was read, or could not be shown."""
     report, files, missing = service.campaign.dataset.report, service.campaign.pictures.files, service.state.gone
     skipped = {entry.file: f"{entry.file}: {entry.why}" for entry in report.skipped} if report else {}
     names = sorted(files.get(image) or str(image) for image in missing)
     lines = [f"{name}: {MISSING}" for name in names if name not in skipped]
-    lines += [*skipped.values(), *(why for image, why in showing.trouble.items() if image not in missing)]
+    lines += [*skipped.values(), *(why for image, why in encoder.trouble.items() if image not in missing)]
     more = [f"and {len(lines) - LISTED_PROBLEMS} more"] if len(lines) > LISTED_PROBLEMS else []
     return [printable(line) for line in lines[:LISTED_PROBLEMS]] + more

@@ -1,18 +1,82 @@
-"""The table of query methods: one row each, from which the docs page and ``versionspace methods`` are made too.
+"""The table of query methods, one row each; ``versionspace methods`` and docs/methods.md are generated from it.
 
-To add a method, write its score as a function of a `Problem` and add a row.
+To add a method, write its score as a function of a `Problem` and add a row here, or call `register` from outside.
 """
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
+from versionspace.errors import InputError
 from versionspace.query import batchbald, committee, diversity, uncertainty
 from versionspace.query.inputs import Problem
-from versionspace.query.ranking import Chosen
-from versionspace.space.beliefs import Beliefs
-from versionspace.space.diameter import Diameter, gvd_over, pwd_over
+from versionspace.query.ranking import Selection
+from versionspace.space import Beliefs, Diameter, gvd_over, pwd_over
+from versionspace.text import did_you_mean
 from versionspace.types import Floats, Vote
+
+
+@dataclass(frozen=True)
+class Method:
+    """A query method: its name, its formula, its source, its cost, the functions that compute it and their inputs."""
+
+    name: str
+    label: str
+    """The name as written in the literature."""
+    family: str
+    formula: str
+    """The utility; higher means ask first."""
+    paper: str
+    cost: str
+    score: Callable[[Problem], Floats]
+    """Return the utilities of all images, float64 (N,); for a method that chooses a set, those of its first step."""
+    choose: Callable[[Problem, int], Selection] | None = None
+    """For methods that choose a set: return k images, best first."""
+    pool: Literal["any", "votes", "probs", "one member", ""] = ""
+    """What the pool must contain; "any": only the number of images matters; "": no pool."""
+    members: int = 1
+    """The smallest number of members."""
+    diameter: Callable[[Beliefs, Vote], Diameter] | None = None
+    """Return the diameter that is used, measured on the reference set; the method then needs a reference set."""
+    takes_vote: bool = False
+    """Whether ``vote`` has an effect; a soft vote needs probabilities for the reference set."""
+    features: bool = False
+    labelled: bool = False
+    """Whether the features of labelled images are used."""
+    perturbations: bool = False
+
+    @property
+    def pointwise(self) -> bool:
+        """Whether the score of an image is independent of the other images, as `Stream` requires."""
+        return self.choose is None
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """The names of the required arguments."""
+        given = {
+            "pool": self.pool != "",
+            "reference": self.diameter is not None,
+            "features": self.features,
+            "perturbations": self.perturbations,
+        }
+        return tuple(name for name, needed in given.items() if needed)
+
+    @property
+    def needs_in_words(self) -> str:
+        """The required arguments and what each must contain, as text."""
+        pool = {
+            "any": "pool (or ids)",
+            "votes": "pool (votes suffice)",
+            "probs": "pool (probabilities)",
+            "one member": "pool (probabilities of one member)",
+        }
+        reference = "reference (votes suffice)"
+        if self.takes_vote:
+            reference = "reference (probabilities; votes suffice for a hard vote)"
+        words = {"pool": pool.get(self.pool, ""), "reference": reference}
+        listed = [words.get(name, name) for name in self.needs]
+        return ", ".join([*listed, "labelled_features (optional)"] if self.labelled else listed)
 
 
 def _pwd(reference: Beliefs, vote: Vote) -> Diameter:
@@ -39,149 +103,180 @@ def _gvd_loo(reference: Beliefs, vote: Vote) -> Diameter:
     return gvd_over(reference, vote, leave_one_out=True)
 
 
-@dataclass(frozen=True)
-class Method:
-    """A query method: what it is called, what it needs, what it computes, where it comes from, what it costs."""
-
-    name: str
-    label: str
-    """As the literature writes it."""
-    family: str
-    formula: str
-    """The utility; higher means ask first."""
-    paper: str
-    cost: str
-    score: Callable[[Problem], Floats]
-    choose: Callable[[Problem, int], Chosen] | None = None
-    """For methods that choose a set, where the score is that of the first step."""
-    pool: Literal["any", "votes", "probs", "one member", ""] = ""
-    """What of the pool must be known; "any": only how many images there are."""
-    members: int = 1
-    """The least number of members."""
-    diameter: Callable[[Beliefs, Vote], Diameter] | None = None
-    """Measures sub-spaces on the reference, which is then needed."""
-    takes_vote: bool = False
-    """Whether ``vote`` matters; a soft one needs probabilities for the reference."""
-    features: bool = False
-    labelled: bool = False
-    perturbations: bool = False
-
-    @property
-    def pointwise(self) -> bool:
-        """Whether an image's score does not depend on the other images, so that `Stream` can do it."""
-        return self.choose is None
-
-    @property
-    def needs(self) -> tuple[str, ...]:
-        """The arguments that must be given."""
-        given = {
-            "pool": self.pool != "",
-            "reference": self.diameter is not None,
-            "features": self.features,
-            "perturbations": self.perturbations,
-        }
-        return tuple(name for name, needed in given.items() if needed)
-
-    @property
-    def needs_in_words(self) -> str:
-        """The arguments, with what each must hold."""
-        pool = {
-            "any": "pool (or ids)",
-            "votes": "pool (votes suffice)",
-            "probs": "pool (probabilities)",
-            "one member": "pool (probabilities of one member)",
-        }
-        reference = "reference (votes suffice)"
-        if self.takes_vote:
-            reference = "reference (probabilities; for a hard vote votes suffice)"
-        words = {"pool": pool.get(self.pool, ""), "reference": reference}
-        listed = [words.get(name, name) for name in self.needs]
-        return ", ".join([*listed, "labelled_features (if any)"] if self.labelled else listed)
-
-
 _LIU = "Liu et al. 2020"
 
-_TABLE = (
+# Each row: name, label, family, formula; paper, cost; functions; inputs.
+_BUILT_IN = (
     Method(
-        "random", "Random", "baseline", "uniform in [0, 1)", "–", "N", uncertainty.random, pool="any",
+        "random", "Random", "baseline", "uniform in [0, 1)",
+        "–", "N",
+        uncertainty.random,
+        pool="any",
     ),
     Method(
-        "vr", "VR", "prior mass", "1 − max_y s_y/M", "Freeman 1965; " + _LIU, "M·N", committee.variation_ratio,
+        "vr", "VR", "prior mass", "1 − max_y s_y/M",
+        "Freeman 1965; " + _LIU, "M·N",
+        committee.variation_ratio,
         pool="votes", members=2,
     ),
     Method(
-        "ge", "GE", "prior mass", "Σ_y (s_y/M)(1 − s_y/M)", "Cuong et al. 2013; " + _LIU, "M·N", committee.gibbs_error,
+        "ge", "GE", "prior mass", "Σ_y (s_y/M)(1 − s_y/M)",
+        "Cuong et al. 2013; " + _LIU, "M·N",
+        committee.gibbs_error,
         pool="votes", members=2,
     ),
     Method(
-        "bald", "BALD", "uncertainty", "H[mean_m p_m] − mean_m H[p_m]", "Houlsby et al. 2011; Gal et al. 2017",
-        "M·N·C", uncertainty.bald, pool="probs", members=2,
+        "bald", "BALD", "uncertainty", "H[mean_m p_m] − mean_m H[p_m]",
+        "Houlsby et al. 2011; Gal et al. 2017", "M·N·C",
+        uncertainty.bald,
+        pool="probs", members=2,
     ),
     Method(
         "coreset", "Core-Set", "representation", "min over labelled and chosen l of ‖f(x) − f(l)‖₂",
-        "Sener and Savarese 2018", "N·(L + k)·F", diversity.distances, diversity.k_centre, features=True, labelled=True,
+        "Sener and Savarese 2018", "N·(L + k)·F",
+        diversity.distance_to_labelled, diversity.choose_coreset,
+        features=True, labelled=True,
     ),
     Method(
-        "dfal", "DFAL", "uncertainty", "−‖smallest adversarial perturbation of x‖", "Ducoffe and Precioso 2018", "N",
-        uncertainty.smallest_perturbation, perturbations=True,
+        "dfal", "DFAL", "uncertainty", "−‖smallest adversarial perturbation of x‖",
+        "Ducoffe and Precioso 2018", "N",
+        uncertainty.smallest_perturbation,
+        perturbations=True,
     ),
     Method(
-        "pwd", "PWD", "diameter", "−max_y PWD(V_x^y)", _LIU, "M·N + M²·T + K·M²", committee.diameter,
+        "pwd", "PWD", "diameter", "−max_y PWD(V_x^y)",
+        _LIU, "M·N + M²·T + K·M²",
+        committee.worst_case_diameter,
         pool="votes", members=2, diameter=_pwd,
     ),
     Method(
-        "gvd", "GVD", "diameter", "−max_y GVD(V_x^y)", _LIU, "M·N + M·T·C + K·T'·R", committee.diameter,
+        "gvd", "GVD", "diameter", "−max_y GVD(V_x^y)",
+        _LIU, "M·N + M·T·C + K·T'·R",
+        committee.worst_case_diameter,
         pool="votes", members=2, diameter=_gvd, takes_vote=True,
     ),
     Method(
-        "m2-pwd", "M²-PWD", "diameter", "−max_y (s_y/M)² PWD(V_x^y)", "Tosh and Dasgupta 2017; " + _LIU,
-        "M·N + M²·T + K·M²", committee.diameter, pool="votes", members=2, diameter=_m2_pwd,
+        "m2-pwd", "M²-PWD", "diameter", "−max_y (s_y/M)² PWD(V_x^y)",
+        "Tosh and Dasgupta 2017; " + _LIU, "M·N + M²·T + K·M²",
+        committee.worst_case_diameter,
+        pool="votes", members=2, diameter=_m2_pwd,
     ),
     Method(
-        "m-pwd", "M-PWD", "diameter", "−max_y (s_y/M) PWD(V_x^y)", _LIU + ", appendix", "M·N + M²·T + K·M²",
-        committee.diameter, pool="votes", members=2, diameter=_m_pwd,
+        "m-pwd", "M-PWD", "diameter", "−max_y (s_y/M) PWD(V_x^y)",
+        _LIU + ", appendix", "M·N + M²·T + K·M²",
+        committee.worst_case_diameter,
+        pool="votes", members=2, diameter=_m_pwd,
     ),
     Method(
-        "m-gvd", "M-GVD", "diameter", "−max_y (s_y/M) GVD(V_x^y)", _LIU + ", appendix", "M·N + M·T·C + K·T'·R",
-        committee.diameter, pool="votes", members=2, diameter=_m_gvd, takes_vote=True,
+        "m-gvd", "M-GVD", "diameter", "−max_y (s_y/M) GVD(V_x^y)",
+        _LIU + ", appendix", "M·N + M·T·C + K·T'·R",
+        committee.worst_case_diameter,
+        pool="votes", members=2, diameter=_m_gvd, takes_vote=True,
     ),
     Method(
         "gvd-loo", "GVD-LOO", "diameter", "−max_y GVD(V_x^y), each member against the vote of the others",
-        "versionspace", "M·N + M·T·C + K·T'·R·s", committee.diameter, pool="votes", members=2, diameter=_gvd_loo,
-        takes_vote=True,
+        "versionspace", "M·N + M·T·C + K·T'·R·s",
+        committee.worst_case_diameter,
+        pool="votes", members=2, diameter=_gvd_loo, takes_vote=True,
     ),
     Method(
         "gvd-batch", "GVD-Batch", "diameter", "−max GVD over the common refinement of the picks' splits and x's",
-        "versionspace", "k times gvd, over ever smaller sub-spaces", committee.diameter, committee.choose,
+        "versionspace", "k times gvd, over ever smaller sub-spaces",
+        committee.worst_case_diameter, committee.choose_gvd_batch,
         pool="votes", members=2, diameter=_gvd, takes_vote=True,
     ),
     Method(
-        "entropy", "Entropy", "uncertainty", "H[mean_m p_m]", "Shannon 1948; Settles 2009", "M·N·C",
-        uncertainty.entropy, pool="probs",
+        "entropy", "Entropy", "uncertainty", "H[mean_m p_m]",
+        "Shannon 1948; Settles 2009", "M·N·C",
+        uncertainty.entropy,
+        pool="probs",
     ),
     Method(
-        "margin", "Margin", "uncertainty", "second largest − largest of mean_m p_m", "Scheffer et al. 2001", "M·N·C",
-        uncertainty.margin, pool="probs",
+        "margin", "Margin", "uncertainty", "second largest − largest of mean_m p_m",
+        "Scheffer et al. 2001", "M·N·C",
+        uncertainty.margin,
+        pool="probs",
     ),
     Method(
-        "least-confidence", "Least confidence", "uncertainty", "1 − max_c of mean_m p_m", "Lewis and Gale 1994",
-        "M·N·C", uncertainty.least_confidence, pool="probs",
+        "least-confidence", "Least confidence", "uncertainty", "1 − max_c of mean_m p_m",
+        "Lewis and Gale 1994", "M·N·C",
+        uncertainty.least_confidence,
+        pool="probs",
     ),
     Method(
-        "vote-entropy", "Vote entropy", "prior mass", "−Σ_y (s_y/M) ln(s_y/M)", "Dagan and Engelson 1995", "M·N",
-        committee.vote_entropy, pool="votes", members=2,
+        "vote-entropy", "Vote entropy", "prior mass", "−Σ_y (s_y/M) ln(s_y/M)",
+        "Dagan and Engelson 1995", "M·N",
+        committee.vote_entropy,
+        pool="votes", members=2,
     ),
     Method(
-        "batchbald", "BatchBALD", "uncertainty", "H[y_picks, y_x] − H[y_picks] − mean_m H[p_m]", "Kirsch et al. 2019",
-        "M·N·C, then min(C^k, 10,000)·M·C for each image scored", uncertainty.bald, batchbald.choose, pool="probs",
-        members=2,
+        "batchbald", "BatchBALD", "uncertainty", "H[y_picks, y_x] − H[y_picks] − mean_m H[p_m]",
+        "Kirsch et al. 2019", "M·N·C, then min(C^k, 10,000)·M·C for each image scored",
+        uncertainty.bald, batchbald.choose_batchbald,
+        pool="probs", members=2,
     ),
     Method(
         "badge", "BADGE", "representation", "‖(p − e_ŷ) ⊗ f‖₂, then drawn ∝ squared distance to the nearest pick",
-        "Ash et al. 2020", "k·N·(C + F)", diversity.gradient_norms, diversity.badge, pool="one member", features=True,
+        "Ash et al. 2020", "k·N·(C + F)",
+        diversity.gradient_norm, diversity.choose_badge,
+        pool="one member", features=True,
     ),
 )  # fmt: skip
 
-TABLE: dict[str, Method] = {method.name: method for method in _TABLE}
+TABLE: dict[str, Method] = {method.name: method for method in _BUILT_IN}
+"""All query methods by name: the built-in ones, then those that `register` added."""
 METHODS: tuple[str, ...] = tuple(TABLE)
-"""The names of all query methods, in the order of the table."""
+"""The names of the built-in query methods, in table order; `names` also returns registered ones."""
+
+
+def names() -> tuple[str, ...]:
+    """Return the names of all query methods, in table order."""
+    return tuple(TABLE)
+
+
+def find(name: str) -> Method:
+    """Return the method of this name. Raises `InputError`, which suggests the most similar name."""
+    if isinstance(name, str) and name in TABLE:
+        return TABLE[name]
+    raise InputError(
+        "method",
+        expected="one of " + ", ".join(names()),
+        got=repr(name),
+        fix=did_you_mean(str(name).lower().replace("_", "-"), names(), "See versionspace.METHODS."),
+    )
+
+
+_NAME = re.compile("[a-z][a-z0-9]*(-[a-z0-9]+)*")
+
+
+def register(method: Method) -> None:
+    """Add a query method to the table, for this process.
+
+    Its name can then be used wherever a built-in name can: `query`, `utilities`, `Stream`, configs and reports.
+    Raises `InputError` if the name is taken or malformed, or if the method has no argument that lists the images.
+
+    >>> def middle(problem: Problem) -> Floats:
+    ...     return 0.0 - abs(problem.positions() - problem.images / 2)
+    >>> register(Method("middle", "Middle", "example", "-|n - N/2|", "none", "N", middle, pool="any"))
+    >>> import versionspace as vs
+    >>> vs.query("middle", 1, ids=["a", "b", "c", "d"]).tolist()
+    ['c']
+    >>> del TABLE["middle"]
+    """
+    if not _NAME.fullmatch(method.name):
+        raise InputError(
+            "method.name",
+            expected="lowercase words and digits joined by hyphens",
+            got=repr(method.name),
+            fix="For example 'my-method'.",
+        )
+    if method.name in TABLE:
+        raise InputError("method.name", expected="a new name", got=repr(method.name), fix="This method exists already.")
+    if not set(method.needs) & {"pool", "features", "perturbations"}:
+        raise InputError(
+            "method",
+            expected="pool, features or perturbations among its arguments",
+            got="none of them",
+            fix="Set pool='any' if the method needs only the number of images.",
+        )
+    TABLE[method.name] = method

@@ -1,49 +1,43 @@
-"""The k best of many, with ties broken by a hash of seed and position.
+"""The k best of many images, with ties broken by a hash of seed and position.
 
-Equal utilities are frequent (few distinct splits of 20 members exist), and an order by position would ask for the
-head of the file first.
-
-What a set method returns: images in the order in which it took them, with the score of each at its turn.
+Equal utilities are frequent, because 20 members can be split in few distinct ways; ordering ties by position would
+prefer the images at the start of the pool.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from versionspace.query.inputs import Problem
 from versionspace.types import Array, Floats, Ints
 
 
-class Chosen(NamedTuple):
-    """Indices of k images, best first, and their utilities."""
+class Selection(NamedTuple):
+    """Images in the order in which they are to be labelled, best first."""
 
     indices: Ints
+    """(k,): positions within the `Problem`."""
     utilities: Floats
+    """(k,): the utility of each image at the step in which it was chosen."""
 
 
-def best(utilities: Floats, ties: Array, k: int) -> Ints:
-    """Indices of the k highest utilities, best first; among equals the lowest tie hash comes first. Cost N."""
+def top_k(utilities: Floats, ties: Array, k: int) -> Ints:
+    """Return the indices of the k highest utilities, best first; ties are ordered by their hashes. Cost N."""
     N = len(utilities)
     if k < N:
         threshold = np.partition(utilities, N - k)[N - k]
         above = np.flatnonzero(utilities > threshold)
-        level = np.flatnonzero(utilities == threshold)
-        wanted = k - len(above)
-        if wanted < len(level):
-            level = level[np.argpartition(ties[level], wanted)[:wanted]]
-        chosen = np.concatenate([above, level])
+        tied = np.flatnonzero(utilities == threshold)
+        missing = k - len(above)
+        if missing < len(tied):
+            tied = tied[np.argpartition(ties[tied], missing)[:missing]]
+        chosen = np.concatenate([above, tied])
     else:
         chosen = np.arange(N)
     return chosen[np.lexsort((chosen, ties[chosen], -utilities[chosen]))].astype(np.int64)
 
 
-def top(problem: Problem, utilities: Floats, k: int) -> Ints:
-    """Indices, within the problem, of the k images to ask first."""
-    return best(utilities, problem.ties(problem.positions()), k)
-
-
-def first(utilities: Floats, ties: Array, taken: Array) -> int:
-    """Index of the best image not yet taken."""
-    free = np.where(taken, -np.inf, utilities)
-    level = np.flatnonzero(free == free.max())
-    return int(level[np.argmin(ties[level])])
+def best_remaining(utilities: Floats, ties: Array, taken: Array) -> int:
+    """Return the index of the best image that is not taken; ties are ordered by their hashes."""
+    remaining = np.where(taken, -np.inf, utilities)
+    tied = np.flatnonzero(remaining == remaining.max())
+    return int(tied[np.argmin(ties[tied])])

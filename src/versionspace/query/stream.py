@@ -1,4 +1,4 @@
-"""A pool that comes in chunks: the k best of any number of images, in memory that does not grow with it."""
+"""A pool that arrives in chunks: the k best of any number of images, in memory that does not grow with the pool."""
 
 from dataclasses import replace
 
@@ -6,22 +6,23 @@ import numpy as np
 
 from versionspace import rng
 from versionspace.errors import InputError
-from versionspace.query import api
-from versionspace.query.api import Arguments
-from versionspace.query.inputs import Problem, joined_ids, read_ids, read_perturbations
-from versionspace.query.ranking import best
-from versionspace.space.diameter import Diameter, read_vote
+from versionspace.query.api import score_images
+from versionspace.query.arguments import Arguments, check_arguments, read_k, read_pool, read_reference
+from versionspace.query.inputs import Problem, concatenate_ids, read_ids, read_perturbations
+from versionspace.query.methods import find
+from versionspace.query.ranking import top_k
+from versionspace.space import Diameter, read_vote
 from versionspace.types import Array, ArrayLike, Floats, Ints, Vote, Words
 
-_REMEMBERED = 1 << 18
-"""Sub-spaces whose diameters are remembered from chunk to chunk."""
+_CACHE_SIZE = 1 << 18
+"""Number of sub-spaces whose diameters are cached across chunks."""
 
 
 class Stream:
-    """The k images to ask first among chunks of a pool: the same as `query` on the whole, for any chunking.
+    """The k images to label next from a pool that arrives in chunks; equal to `query` on the whole pool.
 
-    For methods that score each image by itself. Memory is that of one chunk, plus k; so an id that comes again in
-    another chunk is refused where both images are among the best, and not looked for among the others.
+    Supports the methods that score each image independently. Memory is that of one chunk plus k images. An id that
+    occurs in two chunks is therefore rejected only if both images are among the best.
 
     >>> import versionspace as vs
     >>> stream = vs.Stream("ge", 1, seed=0)
@@ -41,23 +42,23 @@ class Stream:
         classes: int | None = None,
         seed: int | None = None,
     ) -> None:
-        self._method = api.find(method)
+        self._method = find(method)
         if not self._method.pointwise:
             raise InputError(
                 "method",
-                expected="one that scores each image by itself",
+                expected="one that scores each image independently",
                 got=f"{method!r}, which chooses a set",
                 fix="Use versionspace.query with the whole pool.",
             )
-        self._k = api.read_k(k, np.iinfo(np.int64).max)
+        self._k = read_k(k, np.iinfo(np.int64).max)
         self._given = Arguments(reference=reference, vote=vote, classes=classes)
-        chunks_come = () if self._method.perturbations else None
-        api.check_arguments(self._method, replace(self._given, perturbations=chunks_come), pool_later=True)
-        self._reference = api.read_reference(self._method, self._given)
+        arrive_later = () if self._method.perturbations else None
+        check_arguments(self._method, replace(self._given, perturbations=arrive_later), pool_optional=True)
+        self._reference = read_reference(self._method, self._given)
         self._seed = rng.root(seed)
         self._diameter: Diameter | None = None
         if self._method.diameter is not None and self._reference is not None:
-            self._diameter = Remembered(self._method.diameter(self._reference, read_vote(vote)))
+            self._diameter = CachedDiameter(self._method.diameter(self._reference, read_vote(vote)))
         self._images = 0
         self._members: int | None = None
         self._positions: Ints = np.zeros(0, np.int64)
@@ -66,76 +67,77 @@ class Stream:
 
     @property
     def images(self) -> int:
-        """How many images have been added."""
+        """The number of images added so far."""
         return self._images
 
     def add(self, chunk: ArrayLike, ids: ArrayLike = None) -> None:
-        """Takes the next images: what `query` takes as pool (as perturbations, for `dfal`), and their ids if any."""
-        problem = self._read(chunk)
+        """Add the next images, in the form of ``pool`` in `query` (of ``perturbations`` for `dfal`), and their ids.
+
+        Raises `InputError` and leaves the stream unchanged if the chunk is invalid.
+        """
+        problem = self._read_chunk(chunk)
         if self._images and (self._ids is not None) != (ids is not None):
             raise InputError(
                 "ids",
                 expected="ids with every chunk, or with none",
                 got="some chunks with and some without",
-                fix="Pass ids each time.",
+                fix="Pass ids with every chunk.",
             )
-        names = None if ids is None else read_ids(ids)
-        if names is not None and len(names) != problem.images:
+        chunk_ids = None if ids is None else read_ids(ids)
+        if chunk_ids is not None and len(chunk_ids) != problem.images:
             raise InputError(
                 "ids",
                 expected=f"{problem.images} ids, as the chunk has images",
-                got=f"{len(names)}",
+                got=f"{len(chunk_ids)}",
                 fix="Both must list the same images.",
             )
-        scores = self._method.score(problem)
+        scores = score_images(self._method, problem)
         positions = np.concatenate([self._positions, problem.positions()])
         utilities = np.concatenate([self._utilities, scores])
-        kept = best(utilities, problem.ties(positions), min(self._k, len(positions)))
-        if names is not None:
-            self._ids = self._named(names, kept)
+        kept = top_k(utilities, problem.tie_hashes(positions), min(self._k, len(positions)))
+        if chunk_ids is not None:
+            all_ids = chunk_ids if self._ids is None else concatenate_ids(self._ids, chunk_ids)
+            self._ids = read_ids(all_ids[kept])
         self._images += problem.images
         self._members = problem.pool.members if problem.pool is not None else None
         self._positions, self._utilities = positions[kept], utilities[kept]
 
-    def _named(self, names: Array, kept: Ints) -> Array:
-        return read_ids((names if self._ids is None else joined_ids(self._ids, names))[kept])
-
-    def _read(self, chunk: ArrayLike) -> Problem:
+    def _read_chunk(self, chunk: ArrayLike) -> Problem:
         if self._method.perturbations:
             sizes = read_perturbations(chunk)
             return Problem(len(sizes), self._seed, offset=self._images, perturbations=sizes)
-        pool = api.read_pool(self._method, replace(self._given, pool=chunk), self._reference)
+        pool = read_pool(self._method, replace(self._given, pool=chunk), self._reference)
         assert pool is not None
         if self._members is not None and pool.members != self._members:
             raise InputError(
                 "pool",
                 expected=f"{self._members} members, as the first chunk had",
                 got=f"{pool.members}",
-                fix="Every chunk must come from the same members.",
+                fix="All chunks must come from the same members.",
             )
         return Problem(pool.images, self._seed, self._images, pool, self._reference, diameter=self._diameter)
 
     def result(self, return_utilities: bool = False) -> Array | tuple[Array, Floats]:
-        """Positions, counted over all chunks, or ids of the k images to ask first; with their utilities on request."""
-        api.read_k(self._k, self._images)
+        """Return the positions in the whole pool, or the ids, of the k images to label next; optionally utilities."""
+        read_k(self._k, self._images)
         answer = self._positions if self._ids is None else self._ids
         return (answer, self._utilities) if return_utilities else answer
 
 
-class Remembered:
-    """A diameter that is computed once for each sub-space, as far as memory allows."""
+class CachedDiameter:
+    """A `Diameter` that remembers the values of up to `_CACHE_SIZE` sub-spaces."""
 
     def __init__(self, diameter: Diameter) -> None:
         self._diameter = diameter
         self._values: dict[bytes, float] = {}
 
     def __call__(self, masks_KW: Words, sizes: Ints) -> Floats:
-        """Diameters (K,)."""
-        if len(self._values) > _REMEMBERED:
+        """Return the diameters (K,)."""
+        if len(self._values) > _CACHE_SIZE:
             self._values.clear()
-        names = [mask.tobytes() for mask in masks_KW]
-        new = [k for k, name in enumerate(names) if name not in self._values]
+        keys = [mask.tobytes() for mask in masks_KW]
+        new = [k for k, key in enumerate(keys) if key not in self._values]
         if new:
             for k, value in zip(new, self._diameter(masks_KW[new], sizes[new]).tolist(), strict=True):
-                self._values[names[k]] = value
-        return np.array([self._values[name] for name in names])
+                self._values[keys[k]] = value
+        return np.array([self._values[key] for key in keys])

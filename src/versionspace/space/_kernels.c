@@ -1,15 +1,15 @@
-/* Compiled kernels of versionspace.space: the three loops that a profile showed NumPy cannot do fast.
+/* Compiled kernels of versionspace.space: the three loops for which profiling showed NumPy to be slow.
  *
- *   votes       argmax and check of probability rows, in one pass
- *   subspaces   the distinct sub-spaces V_x^y that a pool of votes splits the members into
+ *   votes       argmax and validation of probability rows, in one pass
+ *   subspaces   the distinct sub-spaces V_x^y into which the votes on a pool split the members
  *   mistakes    for each sub-space, how often its members differ from their own majority vote
  *
- * kernels.py calls these where the compiler made them, and kernels_numpy.py where it did not; both give the same
- * numbers. Buffers arrive contiguous and checked; nothing here allocates Python objects inside a loop, and the GIL is
- * released throughout, so that the caller may run ranges of the same arrays on several threads.
+ * kernels.py calls these functions if they were compiled, and kernels_numpy.py otherwise, with equal results. The
+ * caller passes contiguous, validated buffers. The loops create no Python objects and run without the GIL, so the
+ * caller can process ranges of the same arrays on several threads.
  *
- * A sub-space is a mask of M bits in W = ceil(M / 64) words. Member m is bit 63 - m % 64 of word m / 64: sorting
- * masks as numbers then sorts them as lists of members, and neighbours share the head of their lists.
+ * A sub-space is a mask of M bits in W = ceil(M / 64) words. Member m is bit 63 - m % 64 of word m / 64. Sorting
+ * masks as numbers then sorts them as lists of members, and neighbouring lists share a prefix.
  */
 #define Py_LIMITED_API 0x030b0000
 #define PY_SSIZE_T_CLEAN
@@ -20,13 +20,13 @@
 #include <string.h>
 
 #if !defined(__GNUC__)
-#error "GCC or Clang vector extensions are needed; versionspace falls back to NumPy without this module"
+#error "GCC or Clang vector extensions are required; without this module versionspace falls back to NumPy"
 #endif
 
 #define INLINE static inline __attribute__((always_inline))
 
-/* One body, compiled for the instruction sets that matter, chosen when called. Only element-wise IEEE additions and
- * comparisons are vectorised, so that every version gives the same bits. */
+/* Compiles one body for several instruction sets and selects one at run time. Only element-wise IEEE additions and
+ * comparisons are vectorised, so all versions return bitwise equal results. */
 #if defined(__x86_64__)
 #define VERSIONS(name, parameters, arguments)                                                          \
     __attribute__((target("avx512f,avx512vl,avx512dq,avx512vpopcntdq,popcnt"))) static void name##_512 parameters      \
@@ -50,8 +50,8 @@
 
 /* ------------------------------------------------------------------------------------------------ votes */
 
-/* Sets *bad to the first row that is no probability vector, else leaves it at -1. NaN fails the comparison with 0,
- * infinity fails the sum. The lowest class wins a tie. */
+/* Sets *bad to the first row that is not a probability vector and stops there; leaves it unchanged if there is none.
+ * NaN fails the comparison with 0, infinity the check of the sum. The lowest class wins a tie. */
 #define VOTES_BODY(suffix, real)                                                                            \
     INLINE void votes_##suffix##_body(const real *probs, Py_ssize_t rows, Py_ssize_t classes, double tolerance, \
                                       uint32_t *out, Py_ssize_t *bad)                                       \
@@ -152,7 +152,7 @@ static int table_grow(Table *t)
     return 0;
 }
 
-/* The index of the mask, which is appended if it is new; -1 when memory ran out. */
+/* Returns the index of the mask, which is appended if it is new; -1 if out of memory. */
 INLINE int32_t table_find(Table *t, const uint64_t *mask)
 {
     if (2 * (t->count + 1) > t->capacity && table_grow(t))
@@ -178,7 +178,7 @@ INLINE int32_t table_find(Table *t, const uint64_t *mask)
     return (int32_t)t->count++;
 }
 
-#define BLOCK 512 /* images transposed at once, so that an image's votes lie side by side */
+#define BLOCK 512 /* images transposed at once, so that the votes on an image are contiguous */
 
 INLINE uint32_t vote_at(const void *votes, int itemsize, Py_ssize_t i)
 {
@@ -186,8 +186,8 @@ INLINE uint32_t vote_at(const void *votes, int itemsize, Py_ssize_t i)
                          : itemsize == 2 ? ((const uint16_t *)votes)[i] : ((const uint32_t *)votes)[i];
 }
 
-/* Fills starts (images + 1) and, growing, *index: image n's sub-spaces are index[starts[n]:starts[n + 1]], in the
- * order of their first members. Returns -1 when memory ran out. */
+/* Fills starts (images + 1) and *index, which grows: the sub-spaces of image n are index[starts[n]:starts[n + 1]],
+ * ordered by their first members. Returns -1 if out of memory. */
 static int subspaces(const void *votes, int itemsize, Py_ssize_t members, Py_ssize_t images, Table *table,
                      int64_t *starts, int32_t **index)
 {
@@ -272,21 +272,21 @@ static PyObject *py_subspaces(PyObject *self, PyObject *args)
 
 /* --------------------------------------------------------------------------------------------- mistakes */
 
-#define LANES 8 /* reference images side by side */
+#define LANES 8 /* reference images processed together */
 typedef double Reals __attribute__((vector_size(LANES * sizeof(double))));
 typedef int64_t Flags __attribute__((vector_size(LANES * sizeof(int64_t))));
 
 INLINE Flags choose(Flags test, Flags yes, Flags no) { return (test & yes) | (~test & no); }
 
-/* One block of LANES reference images: the members' probabilities, and who votes what. */
+/* One block of LANES reference images: the members' probabilities and votes. */
 typedef struct {
     Reals *probs;     /* members x classes */
-    Flags *voters;    /* words x classes: the members that vote for that class there */
+    Flags *voters;    /* words x classes: mask of the members that vote for the class */
     Flags *votes;     /* members */
-    Reals *sums;      /* (members + 1) x classes: sums over the first l members of the current list */
+    Reals *sums;      /* (members + 1) x classes: row l sums the first l members of the current list */
 } Block;
 
-/* The sub-spaces, sorted: lists of members end to end, and how much of the list before each shares. */
+/* The sub-spaces, sorted: concatenated lists of members, and the length of the prefix shared with the list before. */
 typedef struct {
     const uint64_t *masks;
     const int32_t *members, *shared;
@@ -294,7 +294,7 @@ typedef struct {
     Py_ssize_t count, words;
 } Lists;
 
-/* Adds to the sums of the list's shared head the members that follow it. */
+/* Extends the sums over the shared prefix of a list by the members that follow it. */
 INLINE void extend(const Block *block, const int32_t *list, Py_ssize_t shared, Py_ssize_t size, Py_ssize_t classes)
 {
     for (Py_ssize_t l = shared; l < size; l++) {
@@ -305,8 +305,8 @@ INLINE void extend(const Block *block, const int32_t *list, Py_ssize_t shared, P
     }
 }
 
-/* The voters of the class with the largest sum are carried along with it, so that no lane needs to look them up; the
- * lowest class wins a tie. Masks of several words are compared a word at a time. */
+/* The search for the largest sum also selects the voters of that class, which avoids a lookup per lane. The lowest
+ * class wins a tie. Masks of several words are processed one word at a time. */
 INLINE void mistakes_body(const Lists *lists, const Block *block, Py_ssize_t classes, int64_t *out)
 {
     Py_ssize_t words = lists->words;
@@ -336,7 +336,7 @@ INLINE void mistakes_body(const Lists *lists, const Block *block, Py_ssize_t cla
 VERSIONS(mistakes, (const Lists *lists, const Block *block, Py_ssize_t classes, int64_t *out),
          (lists, block, classes, out))
 
-/* The vote of the others in one lane, summed in member order. */
+/* Returns the vote of the other members in one lane, summed in member order. */
 static int64_t vote_without(const Block *block, const int32_t *list, Py_ssize_t size, Py_ssize_t left_out, int lane,
                             Py_ssize_t classes)
 {
@@ -355,9 +355,9 @@ static int64_t vote_without(const Block *block, const int32_t *list, Py_ssize_t 
     return arg;
 }
 
-/* As mistakes, each member against the vote of the others. The others' sum is the whole sum less the member's own,
- * which rounding may set off from the sum in member order: where the two best classes are nearer than that, the sum
- * is taken again in order. Sums of whole numbers are exact and need no second look. */
+/* As mistakes, with each member compared to the vote of the others. The sum over the others is the total minus the
+ * member's own probability, which may differ by rounding from the sum in member order: if the two best classes are
+ * closer than that, the sum is recomputed in order. Sums of integers are exact and are never recomputed. */
 INLINE void mistakes_loo_body(const Lists *lists, const Block *block, Py_ssize_t classes, int exact, int64_t *out)
 {
     for (Py_ssize_t k = 0; k < lists->count; k++) {
@@ -395,8 +395,8 @@ INLINE void mistakes_loo_body(const Lists *lists, const Block *block, Py_ssize_t
 VERSIONS(mistakes_loo, (const Lists *lists, const Block *block, Py_ssize_t classes, int exact, int64_t *out),
          (lists, block, classes, exact, out))
 
-/* Copies images [from, from + LANES) of the reference into the block. From image `to` on, every member is said to vote for
- * every class, so that such a lane has no mistakes; its own vote is -1. */
+/* Copies reference images [from, from + LANES) into the block. In lanes past the end `to`, every member counts as a
+ * voter for every class, so that such a lane adds no mistakes; their votes are -1. */
 static void fill(Block *block, const double *probs, const int32_t *votes, Py_ssize_t members, Py_ssize_t images,
                  Py_ssize_t classes, Py_ssize_t words, Py_ssize_t from, Py_ssize_t to)
 {

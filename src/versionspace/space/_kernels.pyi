@@ -1,4 +1,4 @@
-"""The compiled kernels; _kernels.c says what each does."""
+"""The compiled kernels; _kernels.c documents each function."""
 
 from versionspace.types import Array
 

@@ -1,7 +1,7 @@
-"""Sub-spaces as masks of M bits, in W = ceil(M / 64) words of 64.
+"""Sub-spaces as masks of M bits, stored in W = ceil(M / 64) words of 64 bits.
 
-Member m is bit ``63 − m % 64`` of word ``m // 64``. Sorted as numbers, masks are then sorted as lists of members, so
-that neighbours share the head of their lists and the sums over it.
+Member m is bit ``63 − m % 64`` of word ``m // 64``. Sorting masks as numbers then sorts them as lists of members, and
+neighbouring lists share a prefix and the sums over it.
 """
 
 from typing import NamedTuple
@@ -15,12 +15,12 @@ _WORD = 64
 
 
 def words(members: int) -> int:
-    """How many words a mask of so many members has."""
+    """Return W, the number of words in a mask."""
     return -(-members // _WORD)
 
 
 def pack(bits_KM: Bools) -> Words:
-    """Masks (K, W) of the members that are True in each row.
+    """Return masks (K, W) of the members that are True in each row.
 
     >>> pack(np.array([[True, False, True]])) == 0b101 << 61
     array([[ True]])
@@ -32,14 +32,14 @@ def pack(bits_KM: Bools) -> Words:
 
 
 def unpack(masks_KW: Words, members: int) -> npt.NDArray[np.uint8]:
-    """Rows of 0 and 1 (K, M): the inverse of `pack`."""
+    """Return rows of 0 and 1 (K, M): the inverse of `pack`."""
     octets = masks_KW.astype(">u8").view(np.uint8).reshape(len(masks_KW), -1)
     return np.unpackbits(octets, axis=1, count=members)
 
 
 def sizes(masks_KW: Words) -> Ints:
-    """How many members each mask has."""
-    if hasattr(np, "bitwise_count"):
+    """Return (K,): the number of members in each mask."""
+    if hasattr(np, "bitwise_count"):  # NumPy 2
         counted: Ints = np.bitwise_count(masks_KW).sum(axis=1, dtype=np.int64)
         return counted
     summed: Ints = unpack(masks_KW, masks_KW.shape[1] * _WORD).sum(axis=1, dtype=np.int64)
@@ -47,21 +47,21 @@ def sizes(masks_KW: Words) -> Ints:
 
 
 def order(masks_KW: Words) -> Ints:
-    """The order that sorts masks as lists of members."""
+    """Return the permutation (K,) that sorts masks as lists of members."""
     if masks_KW.shape[1] == 1:
         return np.argsort(masks_KW[:, 0], kind="stable").astype(np.int64)
     return np.lexsort(masks_KW.T[::-1]).astype(np.int64)
 
 
 class Unique(NamedTuple):
-    """Distinct masks, sorted, and where each of the given ones is among them."""
+    """Distinct masks, sorted, and the index of each input mask among them."""
 
     masks: Words
     inverse: Ints
 
 
 def unique(masks_KW: Words) -> Unique:
-    """The distinct masks, sorted as lists of members."""
+    """Return the distinct masks, sorted as lists of members."""
     by = order(masks_KW)
     ordered = masks_KW[by]
     new = np.ones(len(by), bool)
@@ -72,20 +72,20 @@ def unique(masks_KW: Words) -> Unique:
 
 
 class Lists(NamedTuple):
-    """Sorted masks as lists of members, end to end, for a walk that shares the sums over common heads."""
+    """Sorted masks as concatenated lists of members, for a walk that reuses the sums over shared prefixes."""
 
     masks: Words
     """(K, W), contiguous."""
     starts: Ints
-    """(K + 1,): mask k's members are ``members[starts[k]:starts[k + 1]]``."""
+    """(K + 1,): the members of mask k are ``members[starts[k]:starts[k + 1]]``."""
     members: Array
     """int32."""
     shared: Array
-    """int32 (K,): how many members at the head of its list mask k has in common with mask k − 1."""
+    """int32 (K,): the length of the prefix that mask k's list shares with that of mask k − 1."""
 
 
 def lists(masks_KW: Words, members: int) -> Lists:
-    """Masks, which must be sorted, as lists."""
+    """Return masks as lists of members. The masks must be sorted by `order`."""
     bits = unpack(masks_KW, members)
     starts = np.zeros(len(bits) + 1, np.int64)
     np.cumsum(bits.sum(axis=1, dtype=np.int64), out=starts[1:])

@@ -1,6 +1,6 @@
-"""How a pool splits the members: each image x divides them into the sub-spaces V̂_x^y of those who vote y.
+"""How a pool splits the members: each image x divides them into sub-spaces V̂_x^y, the members that vote for y.
 
-Many images split the members the same way, so each distinct sub-space is kept, and later scored, once.
+Many images split the members in the same way, so each distinct sub-space is stored, and later scored, once.
 """
 
 from dataclasses import dataclass
@@ -14,36 +14,36 @@ from versionspace.types import Array, Floats, Ints, Words
 
 @dataclass(frozen=True)
 class Splits:
-    """The K distinct sub-spaces of a pool, and which of them each image has."""
+    """The K distinct sub-spaces of a pool, and which of them belong to each image."""
 
     members: int
     masks: Words
     """(K, W)."""
     sizes: Ints
-    """(K,): how many members each has."""
+    """(K,): the number of members in each sub-space."""
     starts: Ints
-    """(N + 1,): image n's sub-spaces are ``entries[starts[n]:starts[n + 1]]``, at least one."""
+    """(N + 1,): the sub-spaces of image n, at least one, are ``entries[starts[n]:starts[n + 1]]``."""
     entries: Array
 
     def worst(self, values_K: Floats) -> Floats:
-        """(N,): the largest value among each image's sub-spaces."""
+        """Return (N,): the largest value among the sub-spaces of each image."""
         return np.maximum.reduceat(values_K[self.entries], self.starts[:-1])
 
     def total(self, values_K: Ints) -> Ints:
-        """(N,): the sum of a whole number over each image's sub-spaces."""
+        """Return (N,): the sum of an integer over the sub-spaces of each image."""
         return np.add.reduceat(values_K[self.entries], self.starts[:-1])
 
-    def of(self, image: int) -> Words:
-        """The masks of one image's sub-spaces."""
+    def masks_of(self, image: int) -> Words:
+        """Return the masks of the sub-spaces of one image."""
         return self.masks[self.entries[self.starts[image] : self.starts[image + 1]]]
 
 
-def split(beliefs: Beliefs) -> Splits:
-    """The sub-spaces into which each image's votes split the members. Cost M·N.
+def split_members(beliefs: Beliefs) -> Splits:
+    """Return the sub-spaces into which the votes on each image split the members. Cost M·N.
 
-    >>> from versionspace.space.beliefs import read
-    >>> split(read([[0, 0, 1], [0, 1, 0], [0, 1, 0]], "pool")).sizes.tolist()
+    >>> from versionspace.space.beliefs import read_beliefs
+    >>> split_members(read_beliefs([[0, 0, 1], [0, 1, 0], [0, 1, 0]], "pool")).sizes.tolist()
     [3, 1, 2]
     """
-    found = kernels.subspaces(beliefs.votes)
-    return Splits(beliefs.members, found.masks, masks.sizes(found.masks), found.starts, found.entries)
+    distinct = kernels.subspaces(beliefs.votes)
+    return Splits(beliefs.members, distinct.masks, masks.sizes(distinct.masks), distinct.starts, distinct.entries)

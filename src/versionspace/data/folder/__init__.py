@@ -1,5 +1,5 @@
-"""Folders of images: ``folder.read(path)``."""
+"""Folders of images as datasets: `read_folder`."""
 
-from versionspace.data.folder.reader import read
+from versionspace.data.folder.reader import read_folder
 
-__all__ = ["read"]
+__all__ = ["read_folder"]

@@ -1,8 +1,9 @@
-"""Decoded images on disk, found by the hash of the file they came from.
+"""Decoded images on disk, looked up by the SHA-256 of their files.
 
-A *pack* is an array of images ``NAME.npy`` and a page ``NAME.json`` with their ids in the same order. The page is
-written last: a pack without one does not count. Small packs, *blocks*, keep what has been decoded so far; from them one
-pack is put together for each part of a folder, which is what is memory-mapped in the end, and the blocks go.
+A *pack* is an array of images, ``NAME.npy``, with an index ``NAME.json`` that lists their ids in the same order. The
+index is written last: a pack without one is ignored. Small packs, called *blocks*, save decoding progress. Once all
+images are decoded, one pack for each subset of the folder is assembled from them and memory-mapped, and the blocks are
+deleted.
 """
 
 import hashlib
@@ -15,43 +16,44 @@ from pathlib import Path
 
 import numpy as np
 
-from versionspace.data.cache import STALE
+from versionspace.data.cache import STALE_SECONDS
 from versionspace.files import UNFINISHED, replacing
 from versionspace.types import Array
 
-_GATHER = 1024
+_CHUNK_IMAGES = 1024
+"""Number of images copied at a time."""
 
 
 @dataclass(frozen=True)
 class Pack:
-    """A pack that is whole: where it is, whose it is ("" for a block), and what it holds."""
+    """A complete pack: its file, its owner (the folder and subset; "" for a block) and the ids of its images."""
 
     path: Path
     owner: str
     ids: tuple[str, ...]
 
     def images(self) -> Array:
-        """(N, H, W, channels), memory-mapped."""
-        return _mapped(self.path)
+        """Return the images (N, H, W, channels), memory-mapped."""
+        return _memory_map(self.path)
 
     def remove(self) -> None:
-        """The page first: a pack without a page does not count."""
+        """Delete the pack, its index first."""
         with suppress(OSError):
             self.path.with_suffix(".json").unlink(missing_ok=True)
             self.path.unlink(missing_ok=True)
 
 
-def _mapped(path: Path) -> Array:
+def _memory_map(path: Path) -> Array:
     loaded: Array = np.load(path, mmap_mode="r", allow_pickle=False)
     return loaded
 
 
-def packs(folder: Path, shape: tuple[int, ...]) -> Iterator[Pack]:
-    """Every whole pack of a folder; what is damaged is passed over, and written anew when it is needed."""
-    for page in sorted(folder.glob("*.json")):
-        path = page.with_suffix(".npy")
+def find_packs(folder: Path, shape: tuple[int, ...]) -> Iterator[Pack]:
+    """Yield every complete pack of a folder. Damaged ones are skipped and rewritten when they are needed."""
+    for index in sorted(folder.glob("*.json")):
+        path = index.with_suffix(".npy")
         try:
-            content = json.loads(page.read_text(encoding="utf-8"))
+            content = json.loads(index.read_text(encoding="utf-8"))
             pack = Pack(path, content["owner"], tuple(content["ids"]))
             if pack.images().shape == (len(pack.ids), *shape):  # NumPy compares the header with the file's size
                 yield pack
@@ -59,10 +61,10 @@ def packs(folder: Path, shape: tuple[int, ...]) -> Iterator[Pack]:
             continue
 
 
-def write(folder: Path, owner: str, ids: Sequence[str], shape: tuple[int, ...], chunks: Iterator[Array]) -> Pack:
-    """A new pack from images that come in chunks, in the order of the ids."""
+def write_pack(folder: Path, owner: str, ids: Sequence[str], shape: tuple[int, ...], chunks: Iterator[Array]) -> Pack:
+    """Write a pack from chunks of images in the order of the ids."""
     name = hashlib.sha256("\n".join((owner, *ids)).encode(errors="surrogateescape")).hexdigest()[:32]
-    # Written, not mapped: touching new pages of a mapped file costs several times as much.
+    # Writing is several times faster than touching new pages of a memory-mapped file.
     with replacing(folder / f"{name}.npy") as temporary, temporary.open("wb") as file:
         header = {"descr": "|u1", "fortran_order": False, "shape": (len(ids), *shape)}
         np.lib.format.write_array_header_1_0(file, header)
@@ -74,54 +76,60 @@ def write(folder: Path, owner: str, ids: Sequence[str], shape: tuple[int, ...], 
 
 
 @dataclass
-class Shelf:
-    """The packs of one form of images (one size, one way to fit it)."""
+class DecodedCache:
+    """The packs of all images decoded to one frame."""
 
     folder: Path
     shape: tuple[int, ...]
 
     def __post_init__(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
-        for left in self.folder.glob(UNFINISHED):  # of a run that was killed
+        for abandoned in self.folder.glob(UNFINISHED):  # left by killed runs
             with suppress(OSError):
-                if time.time() - left.stat().st_mtime > STALE:
-                    left.unlink()
-        self.packs = list(packs(self.folder, self.shape))
-        self.places = {id_: (pack, row) for pack in self.packs for row, id_ in enumerate(pack.ids)}
+                if time.time() - abandoned.stat().st_mtime > STALE_SECONDS:
+                    abandoned.unlink()
+        self.packs = list(find_packs(self.folder, self.shape))
+        self._places = {id_: (pack, row) for pack in self.packs for row, id_ in enumerate(pack.ids)}
+
+    def __contains__(self, id_: str) -> bool:
+        return id_ in self._places
 
     def add(self, ids: Sequence[str], images: Array) -> None:
-        """Keeps a block of images."""
-        pack = write(self.folder, "", ids, self.shape, iter([images]))
+        """Write a block of images."""
+        pack = write_pack(self.folder, "", ids, self.shape, iter([images]))
         self.packs.append(pack)
-        self.places.update((id_, (pack, row)) for row, id_ in enumerate(pack.ids))
+        self._places.update((id_, (pack, row)) for row, id_ in enumerate(pack.ids))
 
-    def collect(self, owner: str, ids: Sequence[str]) -> Array:
-        """These images in this order as one memory-mapped array: an old pack if one is just that, else a new one."""
+    def assemble(self, owner: str, ids: Sequence[str]) -> Array:
+        """Return these images, in this order, as one memory-mapped array. Reuses the owner's pack if it matches."""
         for pack in self.packs:
             if pack.owner == owner and pack.ids == tuple(ids):
                 return pack.images()
-        pack = write(self.folder, owner, ids, self.shape, self._gather(ids))
+        pack = write_pack(self.folder, owner, ids, self.shape, self._chunks(ids))
         self.packs.append(pack)
         return pack.images()
 
-    def _gather(self, ids: Sequence[str]) -> Iterator[Array]:
-        """In chunks. A pack is open only while its rows are read: a large folder has more than may be open at once."""
-        for start in range(0, len(ids), _GATHER):
+    def _chunks(self, ids: Sequence[str]) -> Iterator[Array]:
+        """Yield these images in chunks.
+
+        A pack is open only while its rows are read: a large folder has more packs than a process may have open files.
+        """
+        for start in range(0, len(ids), _CHUNK_IMAGES):
             wanted: dict[Path, list[tuple[int, int]]] = {}
-            for index, id_ in enumerate(ids[start : start + _GATHER]):
-                pack, row = self.places[id_]
+            for index, id_ in enumerate(ids[start : start + _CHUNK_IMAGES]):
+                pack, row = self._places[id_]
                 wanted.setdefault(pack.path, []).append((index, row))
-            chunk = np.empty((len(ids[start : start + _GATHER]), *self.shape), np.uint8)
+            chunk = np.empty((len(ids[start : start + _CHUNK_IMAGES]), *self.shape), np.uint8)
             for path, places in wanted.items():
                 to, rows = np.array(places).T
-                chunk[to] = _mapped(path)[rows]
+                chunk[to] = _memory_map(path)[rows]
             yield chunk
 
-    def tidy(self, kept: dict[str, tuple[str, ...]]) -> None:
-        """Removes what the packs just collected (ids by owner) make superfluous: their past, and their blocks."""
-        covered = {id_ for ids in kept.values() for id_ in ids}
+    def prune(self, current: dict[str, tuple[str, ...]]) -> None:
+        """Delete packs superseded by the current ones (ids by owner): their earlier versions and their blocks."""
+        covered = {id_ for ids in current.values() for id_ in ids}
         for pack in self.packs:
-            past = pack.owner in kept and pack.ids != kept[pack.owner]
-            spent = not pack.owner and covered.issuperset(pack.ids)
-            if past or spent:
+            outdated = pack.owner in current and pack.ids != current[pack.owner]
+            merged = not pack.owner and covered.issuperset(pack.ids)
+            if outdated or merged:
                 pack.remove()

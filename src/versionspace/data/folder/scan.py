@@ -1,8 +1,8 @@
-"""Which images a folder holds, and what it says about their classes.
+"""Scanning of an image folder: which image files it contains, and what it says about their classes.
 
-DIR/CLASS/…            the first folder names the class; images beside the class folders have no label
-DIR/train/CLASS/…      the same under train, val (or valid, validation) and test
-DIR/labels.csv         columns file and label, or an export; then folders are only folders. Also in train, val and test
+DIR/CLASS/…            the top-level folder is the class; images outside class folders are unlabelled
+DIR/train/CLASS/…      the same in train, val (or valid, validation) and test
+DIR/labels.csv         a label table; folders then have no meaning. Also in each of train, val and test
 """
 
 import os
@@ -11,33 +11,34 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from versionspace.data.dataset import Skipped, Source
-from versionspace.data.label_table import Row, read_rows
+from versionspace.data.dataset import LabelSource, Skipped
+from versionspace.data.label_table import LabelRow, read_label_table
 from versionspace.errors import InputError
 from versionspace.text import printable
 
 SUFFIXES = frozenset((".jpg", ".jpeg", ".png", ".webp", ".tif", ".tiff", ".bmp"))
-UNREAD = frozenset(
+UNSUPPORTED = frozenset(
     (".heic", ".heif", ".avif", ".jxl", ".jp2", ".gif", ".svg", ".psd", ".ico", ".raw", ".dng", ".cr2", ".cr3", ".nef",
      ".arw", ".orf", ".rw2", ".raf")
 )  # fmt: skip
-"""Endings of images that are not read, which the report says: phones write some of them."""
-PARTS = {"train": "train", "val": "validation", "valid": "validation", "validation": "validation", "test": "test"}
+"""Suffixes of image files that are not read but reported, because phones and cameras write some of them."""
+SUBSETS = {"train": "train", "val": "validation", "valid": "validation", "validation": "validation", "test": "test"}
+"""Folder names that stand for a subset of the dataset."""
 LABELS = "labels.csv"
 
 
 @dataclass(frozen=True)
-class Entry:
-    """An image file: the part it is in, its path relative to the folder, and its class where it has one."""
+class ImageFile:
+    """An image file: its subset, its path relative to the folder, and its class, if any."""
 
-    part: str
+    subset: str
     file: str
     label: str | None
 
 
 @dataclass(frozen=True)
-class Content:
-    """What labels.csv says of an image by its SHA-256; ``file`` is what its file was called."""
+class ContentLabel:
+    """A label that labels.csv gives to an image by its SHA-256; ``file`` is the name recorded there."""
 
     id: str
     file: str
@@ -46,175 +47,184 @@ class Content:
 
 @dataclass(frozen=True)
 class Listing:
-    """All image files of a folder, in the order of their names within each part."""
+    """All image files of a folder, sorted by name within each subset."""
 
-    entries: tuple[Entry, ...]
+    files: tuple[ImageFile, ...]
     unknown: tuple[str, ...]
-    """Files that labels.csv names and that are not there."""
-    beside: tuple[str, ...]
-    """Images that lie beside train, val and test, and so in none of them."""
-    closed: tuple[Skipped, ...]
-    """Links that lead nowhere or in a circle, folders that cannot be opened, images in formats that are not read."""
-    sources: tuple[Source, ...]
-    contents: tuple[Content, ...]
+    """Files listed in labels.csv that do not exist."""
+    outside: tuple[str, ...]
+    """Images beside train, val and test, which belong to none of them."""
+    skipped: tuple[Skipped, ...]
+    """Broken or circular links, folders that cannot be opened, and images in unsupported formats."""
+    sources: tuple[LabelSource, ...]
+    by_content: tuple[ContentLabel, ...]
 
 
 def is_folder(path: Path) -> bool:
-    """Whether there is such a folder; where one may not look, that is said."""
+    """Return whether a path is a folder; raise `InputError` if permissions do not allow to tell."""
     try:
         return path.is_dir()
     except OSError as error:
-        raise _shut(path, error) from error
+        raise _unreadable(path, error) from error
 
 
-def listing(root: Path) -> Listing:
-    """Looks through a folder; no file is opened but labels.csv."""
+def scan_folder(root: Path) -> Listing:
+    """List the image files of a folder. Opens no file except labels.csv."""
     try:
-        return _listing(root)
+        return _scan(root)
     except OSError as error:
-        raise _shut(root, error) from error
-
-
-def _shut(path: Path, error: OSError) -> InputError:
-    return InputError(
-        printable(error.filename or path),
-        expected="a folder that may be looked into",
-        got=error.strerror or str(error),
-        fix="Ask whoever owns it for the right to read it, and the folders that it lies in.",
-    )
-
-
-def _listing(root: Path) -> Listing:
-    parts = {} if (root / LABELS).is_file() else _parts(root)
-    entries: list[Entry] = []
-    unknown: list[str] = []
-    closed: list[Skipped] = []
-    sources: list[Source] = []
-    contents: list[Content] = []
-    for name, part in sorted(parts.items()) or [("", "train")]:
-        place = root / name
-        prefix = f"{name}/" if name else ""
-        shut: dict[str, str] = {}
-        files = sorted(_files(place, "", (), shut))
-        closed += [Skipped(prefix + file, why) for file, why in shut.items()]
-        table = (place / LABELS).is_file()
-        told: list[Content] = []
-        if table:
-            rows = read_rows(place / LABELS)
-            told = [Content(row.image, prefix + row.name, row.label) for row in rows if row.image]
-            known, lost = _by_name(place / LABELS, rows, files)
-            contents += told
-            unknown += [prefix + file for file in lost]
-            found = [Entry(part, prefix + file, known.get(file)) for file in files]
-        else:
-            found = [Entry(part, prefix + file, _folder_of(file)) for file in files]
-        entries += found
-        labels = {one.label for one in found} | {one.label for one in told}
-        sources.append(Source(part, table, tuple(sorted(label for label in labels if label is not None))))
-    beside = sorted(child.name for child in root.iterdir() if child.is_file() and _is_image(child.name))
-    return Listing(
-        tuple(entries), tuple(unknown), tuple(beside) if parts else (), tuple(closed), tuple(sources), tuple(contents)
-    )
-
-
-def _by_name(path: Path, rows: list[Row], files: list[str]) -> tuple[dict[str, str | None], list[str]]:
-    """Classes by file, of rows that tell no content, and names of files that are not there."""
-    named = {_plain(file): file for file in files} | {file: file for file in files}
-    known: dict[str, str | None] = {}
-    lost = []
-    for row in (one for one in rows if not one.image):
-        spellings = [] if row.lost else [one for file in row.files for one in (file, _plain(file)) if one in named]
-        if not spellings:
-            lost.append(row.name)
-            continue
-        file = named[spellings[0]]
-        if known.setdefault(file, row.label) != row.label:
-            raise InputError(
-                str(path),
-                expected=f"one label for {file}",
-                got=f"{known[file] or 'none'} and {row.label or 'none'}",
-                fix="Delete the wrong row.",
-            )
-    if lost and len(lost) == len(rows):
-        raise InputError(
-            str(path),
-            expected="files of this folder, by their path relative to it",
-            got=f"{len(rows)} files of which none is there, such as {rows[0].name!r}",
-            fix="Write the paths as they are seen from the folder of labels.csv, with forward slashes.",
-        )
-    return known, lost
+        raise _unreadable(root, error) from error
 
 
 def image_files(root: Path) -> list[str]:
-    """Image files in a folder and below it, by their path relative to it, sorted; nothing is said of what is shut."""
-    return sorted(_files(root, "", (), {}))
+    """Return the image files in a folder and below it, as sorted relative paths; unreadable folders are skipped."""
+    return sorted(_walk(root, "", (), {}))
 
 
-def _parts(root: Path) -> dict[str, str]:
-    """The folders that are parts, by name; none where the folders are classes. What could be either is refused."""
+def _unreadable(path: Path, error: OSError) -> InputError:
+    return InputError(
+        printable(error.filename or path),
+        expected="a readable folder",
+        got=error.strerror or str(error),
+        fix="Ask its owner for permission to read it and the folders above it.",
+    )
+
+
+def _scan(root: Path) -> Listing:
+    folders = {} if (root / LABELS).is_file() else _subset_folders(root)
+    files: list[ImageFile] = []
+    unknown: list[str] = []
+    skipped: list[Skipped] = []
+    sources: list[LabelSource] = []
+    by_content: list[ContentLabel] = []
+    for name, subset in sorted(folders.items()) or [("", "train")]:
+        place = root / name
+        prefix = f"{name}/" if name else ""
+        problems: dict[str, str] = {}
+        paths = sorted(_walk(place, "", (), problems))
+        skipped += [Skipped(prefix + path, why) for path, why in problems.items()]
+        from_table = (place / LABELS).is_file()
+        contents: list[ContentLabel] = []
+        if from_table:
+            rows = read_label_table(place / LABELS)
+            contents = [ContentLabel(row.id, prefix + row.name, row.label) for row in rows if row.id]
+            labels, unmatched = _labels_by_file(place / LABELS, rows, paths)
+            by_content += contents
+            unknown += [prefix + path for path in unmatched]
+            found = [ImageFile(subset, prefix + path, labels.get(path)) for path in paths]
+        else:
+            found = [ImageFile(subset, prefix + path, _class_folder(path)) for path in paths]
+        files += found
+        classes = {file.label for file in found} | {content.label for content in contents}
+        sources.append(LabelSource(subset, from_table, tuple(sorted(label for label in classes if label is not None))))
+    outside = sorted(child.name for child in root.iterdir() if child.is_file() and _is_image(child.name))
+    return Listing(
+        tuple(files),
+        tuple(unknown),
+        tuple(outside) if folders else (),
+        tuple(skipped),
+        tuple(sources),
+        tuple(by_content),
+    )
+
+
+def _labels_by_file(path: Path, rows: list[LabelRow], files: list[str]) -> tuple[dict[str, str | None], list[str]]:
+    """Return the labels of rows without an id, by file, and the names of rows that match no file."""
+    named = {_normalised(file): file for file in files} | {file: file for file in files}
+    labels: dict[str, str | None] = {}
+    unmatched = []
+    for row in rows:
+        if row.id:
+            continue
+        spellings = [spelling for name in row.spellings for spelling in (name, _normalised(name)) if spelling in named]
+        if row.orphaned or not spellings:
+            unmatched.append(row.name)
+            continue
+        file = named[spellings[0]]
+        if labels.setdefault(file, row.label) != row.label:
+            raise InputError(
+                str(path),
+                expected=f"one label for {file}",
+                got=f"{labels[file] or 'none'} and {row.label or 'none'}",
+                fix="Delete the wrong row.",
+            )
+    if unmatched and len(unmatched) == len(rows):
+        raise InputError(
+            str(path),
+            expected="paths of image files relative to this folder",
+            got=f"{len(rows)} files, none of which exists, such as {rows[0].name!r}",
+            fix="Write the paths relative to the folder of labels.csv, with forward slashes.",
+        )
+    return labels, unmatched
+
+
+def _subset_folders(root: Path) -> dict[str, str]:
+    """Return the subset of each train, val and test folder; {} if the folders are classes.
+
+    Raises `InputError` if it is ambiguous.
+    """
     folders = sorted(child for child in root.iterdir() if child.is_dir() and not child.name.startswith("."))
-    parts = {child.name: PARTS[child.name.lower()] for child in folders if child.name.lower() in PARTS}
-    others = [child.name for child in folders if child.name not in parts]
-    if not parts:
+    subsets = {child.name: SUBSETS[child.name.lower()] for child in folders if child.name.lower() in SUBSETS}
+    others = [child.name for child in folders if child.name not in subsets]
+    if not subsets:
         return {}
-    deep = any(child.is_dir() for name in parts for child in (root / name).iterdir())
-    if others and not deep and len(parts) == 1:
+    nested = any(child.is_dir() for name in subsets for child in (root / name).iterdir())
+    if others and not nested and len(subsets) == 1:
         return {}  # a class that happens to be called train
-    if others or "train" not in parts.values() or len(set(parts.values())) < len(parts):
+    if others or "train" not in subsets.values() or len(set(subsets.values())) < len(subsets):
         raise InputError(
             str(root),
-            expected="folders that are classes; or train, with or without one val and one test, and no others",
+            expected="class folders only; or train, and optionally one val and one test, without other folders",
             got=", ".join(child.name for child in folders),
-            fix="Move the folders that are neither somewhere else, or rename them.",
+            fix="Move or rename the folders that are neither.",
         )
-    return parts
+    return subsets
 
 
 def _is_image(name: str) -> bool:
-    return not name.startswith(".") and _ending(name) in SUFFIXES
+    return not name.startswith(".") and _suffix(name) in SUFFIXES
 
 
-def _ending(name: str) -> str:
+def _suffix(name: str) -> str:
     return name[name.rfind(".") :].lower()
 
 
-def _files(root: Path, inside: str, above: tuple[os.stat_result, ...], shut: dict[str, str]) -> Iterator[str]:
-    """Image files in a folder inside the root, and below it; hidden ones are left out. Links are followed.
+def _walk(root: Path, inside: str, above: tuple[os.stat_result, ...], problems: dict[str, str]) -> Iterator[str]:
+    """Yield the image files in a folder inside the root and below it, without hidden ones. Links are followed.
 
-    ``above``: the folders that it lies in, so that links do not lead in circles. ``shut``: collects what is not looked
-    into, and why.
+    ``above``: the folders that contain it, to detect circular links. ``problems`` collects what is skipped, and why.
     """
     try:
         here = (root / inside).stat()
-        if any(os.path.samestat(here, one) for one in above):
-            shut[inside] = "leads back to a folder that it lies in"
+        if any(os.path.samestat(here, folder) for folder in above):
+            problems[inside] = "a link to a folder that contains it"
             return
-        with os.scandir(root / inside) as found:
-            children = [child for child in found if not child.name.startswith(".")]
+        with os.scandir(root / inside) as entries:
+            children = [child for child in entries if not child.name.startswith(".")]
     except OSError as error:
-        shut[inside] = f"cannot be opened: {error.strerror or error}"
+        problems[inside] = f"cannot be opened: {error.strerror or error}"
         return
     for child in children:
         name = f"{inside}/{child.name}" if inside else child.name
         try:
             folder, file = child.is_dir(), child.is_file()
-        except OSError:  # a link to itself, or to where one may not look
+        except OSError:  # a link to itself, or into a folder without read permission
             folder = file = False
         if folder:
-            yield from _files(root, name, (*above, here), shut)
+            yield from _walk(root, name, (*above, here), problems)
         elif _is_image(child.name):
             yield name
         elif child.is_symlink() and not file:
-            shut[name] = "a link that leads nowhere"
-        elif _ending(child.name) in UNREAD:
-            shut[name] = f"{_ending(child.name)} files are not read: convert it to JPEG or PNG"
+            problems[name] = "a broken link"
+        elif _suffix(child.name) in UNSUPPORTED:
+            problems[name] = f"{_suffix(child.name)} files are not supported: convert it to JPEG or PNG"
 
 
-def _folder_of(file: str) -> str | None:
+def _class_folder(file: str) -> str | None:
     first, inside, _ = file.partition("/")
     return unicodedata.normalize("NFC", first) if inside else None
 
 
-def _plain(file: str) -> str:
-    """A path as it is compared: spreadsheets and file systems differ in slashes and in how they spell an é."""
+def _normalised(file: str) -> str:
+    """Return a path for comparison: spreadsheets and file systems differ in slashes and in how they encode an é."""
     return unicodedata.normalize("NFC", PurePosixPath(file.replace("\\", "/")).as_posix())

@@ -1,1 +1,1 @@
-"""Readers of image files in the formats in which the datasets' authors publish them."""
+"""Readers for the file formats in which the datasets are published."""

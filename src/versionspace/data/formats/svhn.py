@@ -9,37 +9,40 @@ from pathlib import Path
 import numpy as np
 
 from versionspace.data.errors import FormatError
-from versionspace.data.formats.whole import AGAIN, Images, Published, joined
+from versionspace.data.formats.base import FETCH_AGAIN, LabelledImages, Published, labelled_images
 from versionspace.extras import require
 
 FILES = ("train_32x32.mat", "test_32x32.mat")
 
 
 def read(files: Mapping[str, Path], classes: int) -> Published:
-    """Both halves."""
-    return Published(_half(files[FILES[0]], classes), _half(files[FILES[1]], classes))
+    """Read both files."""
+    return Published(_read_subset(files[FILES[0]], classes), _read_subset(files[FILES[1]], classes))
 
 
-def _half(path: Path, classes: int) -> Images:
+def _read_subset(path: Path, classes: int) -> LabelledImages:
     io = require("scipy.io")
     try:
         content = io.loadmat(path, variable_names=["X", "y"])
-    except Exception as error:  # whatever a damaged file makes the parser do
+    except Exception as error:  # a damaged file can make the parser raise almost anything
         raise FormatError(
-            path.name, expected="a MATLAB file of version 5", got=f"{type(error).__name__}: {error}", fix=AGAIN
+            path.name, expected="a MATLAB file of version 5", got=f"{type(error).__name__}: {error}", fix=FETCH_AGAIN
         ) from error
     x, y = content.get("X"), content.get("y")
     if not isinstance(x, np.ndarray) or x.ndim != 4 or x.shape[:3] != (32, 32, 3) or x.dtype != np.uint8:
-        raise FormatError(path.name, expected="a variable X, uint8 32×32×3×N", got=_described(x), fix=AGAIN)
+        raise FormatError(path.name, expected="a variable X, uint8 32×32×3×N", got=_describe(x), fix=FETCH_AGAIN)
     if not isinstance(y, np.ndarray) or y.dtype.kind not in "iuf":
-        raise FormatError(path.name, expected="a variable y of numbers, N×1", got=_described(y), fix=AGAIN)
+        raise FormatError(path.name, expected="a numeric variable y, N×1", got=_describe(y), fix=FETCH_AGAIN)
     labels = y.ravel().astype(np.int64)
     if len(labels) and (labels.min() < 1 or labels.max() > 10):
         raise FormatError(
-            path.name, expected="labels 1 to 10, 10 for the digit 0", got=f"{labels.min()} to {labels.max()}", fix=AGAIN
+            path.name,
+            expected="labels 1 to 10, 10 for the digit 0",
+            got=f"{labels.min()} to {labels.max()}",
+            fix=FETCH_AGAIN,
         )
-    return joined(x.transpose(3, 0, 1, 2), labels % 10, classes, path, path)
+    return labelled_images(x.transpose(3, 0, 1, 2), labels % 10, classes, path, path)
 
 
-def _described(value: object) -> str:
+def _describe(value: object) -> str:
     return f"{value.dtype} of shape {value.shape}" if isinstance(value, np.ndarray) else "no such variable"

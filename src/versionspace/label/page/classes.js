@@ -1,4 +1,4 @@
-// Buttons of the classes, keys 1 to 0 for the first ten, and finding one by name where there are more.
+// Class buttons, keys 1 to 0 for the first ten, and a search field where there are more.
 
 import { $, composing, make } from "./dom.js";
 
@@ -34,7 +34,7 @@ export class Classes {
     }
   }
 
-  // More than there are digits: then letters find a class.
+  // With more classes than digit keys, letters search for a class.
   get many() {
     return this.names.length > MANY;
   }
@@ -44,7 +44,7 @@ export class Classes {
     const made = make("button", { className: "class", type: "button" },
       ...(key ? [make("kbd", { textContent: key, "aria-hidden": "true" })] : []),
       make("span", { className: "name", textContent: name }),
-      make("span", { className: "count", textContent: "0", title: "labels to learn from", "aria-hidden": "true" }));
+      make("span", { className: "count", textContent: "0", title: "training labels", "aria-hidden": "true" }));
     if (key) made.setAttribute("aria-keyshortcuts", key);
     made.addEventListener("click", () => this.choose(name));
     return made;
@@ -62,7 +62,7 @@ export class Classes {
     if (place < this.names.length) this.choose(this.names[place]);
   }
 
-  // In a grid: the class whose grid is shown.
+  // In grid mode: highlight the class of the displayed grid.
   mark(name) {
     for (const [place, made] of [...$("classes").children].entries()) {
       made.classList.toggle("marked", this.names[place] === name);
@@ -75,16 +75,16 @@ export class Classes {
     setTimeout(() => made?.classList.remove("chosen"), 180);
   }
 
-  // A letter begins the search.
+  // Start a search, optionally with a first letter.
   open(letter = "") {
     const find = $("find");
-    if (!find.offsetParent) return; // after the end it is not there
+    if (!find.offsetParent) return; // hidden once labelling has ended
     find.focus();
     find.value = letter;
     this.filter();
   }
 
-  // The name itself comes first, then what begins with the text, then what contains it.
+  // Exact matches first, then prefixes, then substrings.
   matches() {
     const typed = $("find").value.trim();
     const text = typed.toLowerCase();

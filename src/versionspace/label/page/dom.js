@@ -1,4 +1,4 @@
-// Elements, words and requests. Text goes in as text, never as markup.
+// DOM elements, text formatting and requests. Text is always inserted as text, never as markup.
 
 export const $ = (id) => document.getElementById(id);
 
@@ -29,7 +29,7 @@ export function say(text, { aloud = true, seconds = 2.5 } = {}) {
   if (aloud) $("live").textContent = text;
 }
 
-// A key that an input method has taken for itself, such as Enter for a word; Safari says so by the number alone.
+// A key consumed by an input method, such as Enter that accepts a word; Safari only sets keyCode 229.
 export const composing = (event) => event.isComposing || event.keyCode === 229;
 
 export function percent(share) {
@@ -64,7 +64,7 @@ async function read(response) {
   return found;
 }
 
-// crypto.randomUUID is there only on loopback and https; a page on the local network needs this.
+// crypto.randomUUID exists only on loopback and https; a page on the local network needs this.
 export function name() {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");

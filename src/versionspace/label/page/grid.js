@@ -1,8 +1,8 @@
-// A grid of images that the model takes for one class: all of them are, except those that are clicked.
+// A grid of images that the model assigns to one class; the person clicks the exceptions and confirms the rest.
 
 import { $, make, post, say } from "./dom.js";
 
-const LOOK = 700; // milliseconds: longer than from the first to the second press of a double one
+const LOOK = 700; // milliseconds: longer than the pause between the two presses of a double click
 
 export class Grid {
   constructor({ session, who, answered, have, left, shown, state }) {
@@ -10,9 +10,9 @@ export class Grid {
     this.open = false;
     this.tasks = [];
     this.out = new Set();
-    this.shownAt = 0; // when the last image of this grid came
+    this.shownAt = 0; // when the last image of this grid was loaded
     this.fetching = 0;
-    this.turn = 0; // of the newest wish, be it for other images or for none: what an older one brings is not shown
+    this.turn = 0; // number of the newest request; responses to older ones are ignored
     this.side = $("grid-side");
     this.side.value = localStorage.getItem("versionspace-side") ?? "3";
     this.side.addEventListener("change", () => {
@@ -25,7 +25,7 @@ export class Grid {
 
   async enter() {
     if (!this.state()?.grid) {
-      say("The grid comes with the first model: it shows images that the model takes for one class.");
+      say("The grid needs a model: it shows images that the model assigns to one class.");
       return;
     }
     if (await this.fetch()) {
@@ -35,7 +35,7 @@ export class Grid {
     }
   }
 
-  // Whether its images are on the screen.
+  // Returns whether the new images are displayed.
   async fetch(name = null) {
     const turn = (this.turn += 1);
     this.fetching += 1;
@@ -45,10 +45,10 @@ export class Grid {
       const asked = { session: this.session, who: this.who, side, name, have: this.have() };
       const found = await post("/api/grid", asked);
       if (turn !== this.turn) {
-        if (!this.open) this.left([]); // the server learns that nobody has them
+        if (!this.open) this.left([]); // release the images on the server
         return false;
       }
-      this.tasks = found.tasks.map((task) => ({ ...task, known: true })); // the grid says what the model takes them for
+      this.tasks = found.tasks.map((task) => ({ ...task, known: true })); // the grid's title reveals the model's guess
       this.name = found.name;
       this.out.clear();
       this.shownAt = performance.now();
@@ -57,7 +57,7 @@ export class Grid {
     } catch (error) {
       if (turn !== this.turn) return false;
       if (this.open && !this.tasks.length) this.leave();
-      say(error.message.includes("Failed to fetch") ? "The server does not answer." : error.message, { seconds: 5 });
+      say(error.message.includes("Failed to fetch") ? "The server does not respond." : error.message, { seconds: 5 });
       return false;
     } finally {
       this.fetching -= 1;
@@ -68,10 +68,10 @@ export class Grid {
   draw(side) {
     $("cells").style.setProperty("--side", String(side));
     $("grid-question").replaceChildren("All of these are ", make("strong", { textContent: this.name }),
-      " but the ones you click.");
+      " except those you click.");
     this.shown(this.name);
     $("cells").replaceChildren(...this.tasks.map((task, place) => this.cell(task, place)));
-    $("live").textContent = `${this.tasks.length} images taken for ${this.name}. Mark the ones that are not.`;
+    $("live").textContent = `${this.tasks.length} images classified as ${this.name}. Mark the exceptions.`;
   }
 
   cell(task, place) {
@@ -80,7 +80,7 @@ export class Grid {
       make("span", { className: "not", textContent: "not this", "aria-hidden": "true" }));
     picture.addEventListener("load", () => {
       picture.classList.toggle("tiny", picture.naturalWidth < 160);
-      if (!this.tasks.includes(task)) return; // of a grid that is gone
+      if (!this.tasks.includes(task)) return; // belongs to an earlier grid
       this.shownAt = performance.now();
       this.settle();
     });
@@ -99,7 +99,7 @@ export class Grid {
     mark(false);
     made.setAttribute("aria-label", `Image ${place + 1}: not ${this.name}`);
     made.addEventListener("click", () => {
-      if (broken) say("This image cannot be shown here: it comes again, one by one.");
+      if (broken) say("This image cannot be displayed here: it is shown again on its own.");
       else mark(!this.out.has(task.image));
     });
     task.seen = () => picture.complete && picture.naturalWidth > 0;
@@ -122,12 +122,12 @@ export class Grid {
     return this.fine().filter((task) => !task.seen()).length;
   }
 
-  // Milliseconds until all of it has been on the screen for a moment.
+  // Milliseconds until the whole grid has been visible for LOOK milliseconds.
   pause() {
     return this.shownAt + LOOK - performance.now();
   }
 
-  // The button says whether the grid can be confirmed. Disabled in earnest it would lose the keyboard's focus.
+  // aria-disabled shows whether the grid can be confirmed; a disabled button would lose the keyboard focus.
   settle() {
     clearTimeout(this.later);
     const shown = !this.fetching && this.tasks.length > 0 && !this.unseen();
@@ -137,19 +137,19 @@ export class Grid {
   }
 
   async confirm() {
-    if (!this.tasks.length || this.fetching) return; // the next ones are on their way
+    if (!this.tasks.length || this.fetching) return; // the next grid is loading
     const fine = this.fine();
     const unseen = this.unseen();
     if (unseen) {
       const which = unseen === 1 ? "An image is" : `${unseen} images are`;
-      say(`${which} still on the way: wait, or click what you do not want to wait for.`, { seconds: 4 });
+      say(`${which} still loading: wait, or click those that you do not want to wait for.`, { seconds: 4 });
       return;
     }
-    if (this.pause() > 0) return; // the second of two quick presses: it was meant for the grid before
+    if (this.pause() > 0) return; // the second press of a double click, meant for the previous grid
     const seconds = (performance.now() - this.shownAt) / 1000 / Math.max(1, this.tasks.length);
     for (const task of fine) this.answered(task, this.name, seconds);
     this.left(this.tasks.filter((task) => this.out.has(task.image)));
-    say(`${fine.length} × ${this.name}${this.out.size ? `; ${this.out.size} to look at one by one` : ""}`);
+    say(`${fine.length} × ${this.name}${this.out.size ? `; ${this.out.size} to label one by one` : ""}`);
     this.tasks = [];
     if (await this.fetch()) $("cells").firstElementChild?.focus();
   }

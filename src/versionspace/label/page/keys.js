@@ -1,12 +1,12 @@
-// What each key does. No key stores an answer that nobody meant: not one that is held down, not Enter on a button that
-// does something else, and not the first letter of a name that is typed to find a class.
+// Keyboard handling. No key stores an unintended answer: not a key held down, not Enter on another button, not the first
+// letter of a name typed to find a class.
 
 import { say } from "./dom.js";
 
 const ANNOUNCED = 2500; // milliseconds
 
 export class Keys {
-  // letters: what the commands do; others: what keys do that are no letters.
+  // letters: commands by letter; others: commands by any other key.
   constructor({ classes, grid, letters, others }) {
     Object.assign(this, { classes, grid, letters: new Map(letters), others: new Map(others) });
     this.before = { key: "", at: 0 };
@@ -21,13 +21,13 @@ export class Keys {
     this.before = { key: event.key, at: event.timeStamp };
   }
 
-  // Whether the key was ours.
+  // Handles a key; returns whether it did.
   taken(event) {
     const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
     const control = event.target.closest("button, a");
     if (key === "Enter") return this.enter(event, control);
     if (this.grid.open && key.startsWith("Arrow")) return this.done(() => this.grid.move(key));
-    if (key === " " && control?.matches("button")) return false; // a button that Tab has reached
+    if (key === " " && control?.matches("button")) return false; // Space activates a focused button
     if (event.repeat && key !== "Backspace") return false;
     if (/^\p{L}$/u.test(key)) return this.letter(event, key);
     if (/^[0-9]$/.test(key)) return this.done(() => this.classes.byKey(key));
@@ -36,14 +36,14 @@ export class Keys {
     return this.others.has(key) && this.done(this.others.get(key));
   }
 
-  // A held Enter would press a button again and again, and confirm grids that nobody has seen.
+  // A held Enter would repeat a click and confirm grids that nobody has seen.
   enter(event, control) {
     if (event.repeat) return true;
     if (!this.grid.open || (control && !control.matches(".cell, #grid-confirm"))) return false;
     return this.done(() => this.grid.confirm());
   }
 
-  // With more than ten classes letters type a name; a command's letter comes after a full stop.
+  // With more than ten classes letters type a name; a command letter follows a full stop.
   letter(event, key) {
     const announced = this.before.key === "." && event.timeStamp - this.before.at < ANNOUNCED;
     if (this.classes.many && !announced) return this.done(() => this.classes.open(event.key));
@@ -51,7 +51,7 @@ export class Keys {
   }
 
   announce() {
-    say(`Now one of ${[...this.letters.keys()].join(", ").toUpperCase()}`, { seconds: ANNOUNCED / 1000 });
+    say(`Now press one of ${[...this.letters.keys()].join(", ").toUpperCase()}`, { seconds: ANNOUNCED / 1000 });
   }
 
   done(what) {
@@ -60,7 +60,7 @@ export class Keys {
   }
 }
 
-// What the buttons and the list of keys say, as it is with so many classes.
+// Update the key hints on the buttons and in the list of keys.
 export function showLetters(many) {
   for (const hint of document.querySelectorAll("kbd[data-letter]")) {
     const { letter } = hint.dataset;
@@ -68,7 +68,7 @@ export function showLetters(many) {
     if (hint.textContent === text) continue;
     hint.textContent = text;
     const button = hint.closest("button");
-    // A sequence of two keys is no shortcut that ARIA can name: the button's text says it.
+    // ARIA cannot express a sequence of two keys; the button's text shows it.
     if (many) button?.removeAttribute("aria-keyshortcuts");
     else button?.setAttribute("aria-keyshortcuts", letter.toLowerCase());
   }

@@ -1,4 +1,4 @@
-// The page put together: who this is, what each answer does, and the round trip with the server.
+// The page's main module: identifies the tab and the person, handles answers, and exchanges state with the server.
 
 import { Classes } from "./classes.js";
 import { $, composing, get, make, name, percent, post, say } from "./dom.js";
@@ -9,7 +9,7 @@ import { drawRail, drawStatus } from "./side.js";
 import { Stage } from "./stage.js";
 
 const address = new URL(location.href);
-// Whole characters: half of one would make the server refuse every answer.
+// Split by code points: half a surrogate pair would make the server reject every answer.
 const who = [...(address.searchParams.get("as") ?? "").replace(/[\u0000-\u001f\u007f]/g, "")].slice(0, 40).join("");
 const DAY = 86400;
 address.searchParams.delete("token");
@@ -29,7 +29,7 @@ const classes = new Classes((chosen) => {
   if (document.activeElement === document.body) home();
 });
 
-// One session for each tab: a reload keeps it, a copied tab gets another.
+// One session per tab: a reload keeps it, a duplicated tab gets a new one.
 async function session() {
   const known = sessionStorage.getItem("versionspace-session");
   const mine = known ?? name();
@@ -48,11 +48,11 @@ function answer(kind, chosen = null) {
   const task = stage.current;
   if (!task || grid.open) return;
   if (task.broken && kind === "class") {
-    say("This image cannot be seen: mark it as a bad image, or skip it.");
+    say("This image cannot be displayed: mark it as a bad image, or skip it.");
     return;
   }
   if (!task.broken && !task.picture.naturalWidth && kind === "class") {
-    say("This image is still on its way.");
+    say("This image is still loading.");
     return;
   }
   const word = chosen ?? { skip: "skipped", unsure: "unsure", bad: "bad image" }[kind];
@@ -62,20 +62,20 @@ function answer(kind, chosen = null) {
   if (chosen) classes.flash(chosen);
   const said = task.when === "after"
     ? `You: ${word}. The model: ${task.guess.name} (${percent(task.guess.agreement)} of its members).` : "";
-  if (said) task.known = true; // whoever takes this answer back has seen it
+  if (said) task.known = true; // if this answer is undone, the guess has been seen
   stage.advance();
   if (said) say(said, { seconds: 4 });
   else $("live").textContent = `${word}. Next image.`;
 }
 
 function send(task, kind, chosen, seconds, more = {}) {
-  const taken = Math.min(seconds, DAY); // a tab that was left open
+  const taken = Math.min(seconds, DAY); // a tab may have been left open
   const one = { uid: name(), kind, image: task.image, name: chosen, seconds: taken, ...saw(task), ...more };
   outbox.add(one);
   return one;
 }
 
-// What the person saw of a guess. Since the image came there may be another model, and another setting.
+// What the person saw of the guess. The model and the setting may have changed since the image was served.
 function saw({ guess, known, when: then = "hidden" }) {
   const shown = known ? "before" : then;
   if (!guess || shown === "hidden") return { when: "hidden" };
@@ -84,7 +84,7 @@ function saw({ guess, known, when: then = "hidden" }) {
 
 function remember(entry) {
   rail = [entry, ...rail.filter((one) => one.image !== entry.image)];
-  setTimeout(showRail, 40); // after the next image is on the screen
+  setTimeout(showRail, 40); // after the next image is displayed
 }
 
 const showRail = () => drawRail(rail, correct);
@@ -93,7 +93,7 @@ function correct(one) {
   if (grid.open) grid.leave();
   if (stage.current?.image === one.image) return;
   stage.bring({ ...(one.task ?? {}), image: one.image, was: one.name ?? one.reason, broken: false });
-  $("live").textContent = `Correcting: it was ${one.name ?? one.reason}.`;
+  $("live").textContent = `Correcting: the answer was ${one.name ?? one.reason}.`;
 }
 
 async function undo() {
@@ -105,14 +105,14 @@ async function undo() {
   if (!rail.length) await refresh();
   const last = rail.shift();
   if (!last) {
-    say("There is nothing to take back.");
+    say("There is nothing to undo.");
     return;
   }
   outbox.add({ uid: name(), kind: "undo", image: last.image, of: last.uid });
-  if (last.earlier) say(`Taken back: ${last.name ?? last.reason}. The earlier answer stands.`);
+  if (last.earlier) say(`Undone: ${last.name ?? last.reason}. The earlier answer is kept.`);
   else {
     stage.bring({ ...(last.task ?? {}), image: last.image, was: undefined, guess: last.task?.guess ?? null });
-    say(`Taken back: ${last.name ?? last.reason}`);
+    say(`Undone: ${last.name ?? last.reason}`);
   }
   showRail();
 }
@@ -123,10 +123,10 @@ async function refresh() {
     const given = outbox?.count;
     const quiet = outbox && !outbox.waiting().length;
     const found = await get(`/api/status?session=${stage?.session ?? ""}&who=${encodeURIComponent(who)}`);
-    if (turn < turns.drawn) return; // what came late is older than what is shown
+    if (turn < turns.drawn) return; // a late response is older than what is displayed
     turns.drawn = turn;
     state = found;
-    // A list from before the last answer would have Backspace take back the one before it.
+    // With a list from before the last answer, Backspace would undo the wrong one.
     if (quiet && given === outbox.count && !outbox.waiting().length) {
       const tasks = new Map(rail.map((one) => [one.uid, one.task]));
       rail = found.rail.map((one) => ({ ...one, task: tasks.get(one.uid) }));
@@ -138,16 +138,16 @@ async function refresh() {
       missed(error);
       return;
     }
-    const shut = error.status === 401 && "The key is no longer valid: open the address that the terminal shows.";
+    const shut = error.status === 401 && "The access key is no longer valid: open the address shown in the terminal.";
     if (outbox && shut) outbox.trouble = shut;
-    drawStatus(state, { trouble: outbox?.trouble || "The server does not answer; answers are kept here." });
+    drawStatus(state, { trouble: outbox?.trouble || "The server does not respond; your answers are stored in this browser." });
   }
 }
 
-// Nothing has come yet: without a sentence the page would be empty.
+// Without any state the page would be empty: show why.
 function missed(error) {
   const why = error.status === 401 ? document.querySelector(".cookieless").textContent
-    : "The server does not answer; the page goes on when it is back.";
+    : "The server does not respond; the page continues when it is back.";
   if ($("frame").textContent === why) return;
   $("frame").replaceChildren(make("p", { className: "broken", textContent: why }));
   $("live").textContent = why;
@@ -171,17 +171,17 @@ function finished() {
   document.body.classList.toggle("over", over);
   if (!over) return;
   const training = !state.ended;
-  const why = stage.finished === "budget" ? `All ${state.budget} labels of the budget are given.`
-    : `There is nothing more to label: ${stage.finished}.`;
+  const why = stage.finished === "budget" ? `All ${state.budget} labels of the budget are used.`
+    : `There is nothing left to label: ${stage.finished}.`;
   const key = [training, why, state.light.sentence].join();
   if ($("finished").dataset.key !== key) {
     const more = Math.max(10, 10 * Math.round(state.budget / 40));
     const parts = [
       make("h2", { textContent: training ? "Thank you. The last model is being trained." : "Done." }),
       make("p", { textContent: why }), make("p", { textContent: state.light.sentence }),
-      make("p", { className: "hint", textContent: training ? "This page shows when it is ready. You may close it: the "
-        + "server goes on." : "The labels and the classifier are in the campaign’s folder: versionspace export gives "
-        + "them. Answers can still be corrected at the side; the model is then trained once more." }),
+      make("p", { className: "hint", textContent: training ? "This page tells you when it is ready. You can close it: the "
+        + "server keeps running." : "The labels and the classifier are in the campaign’s folder: export them with versionspace "
+        + "export. You can still correct answers in the panel; the model is then trained again." }),
     ];
     if (stage.finished === "budget") {
       parts.push(make("button", { id: "more", textContent: `Label ${more} more`, onclick: () => raise(more) }));
@@ -197,7 +197,7 @@ function finished() {
 async function raise(by) {
   try {
     const found = await post("/api/budget", { total: state.done + by });
-    say(`The budget is ${found.budget} labels now`);
+    say(`The budget is now ${found.budget} labels`);
     stage.finished = "";
     await refresh();
   } catch (error) {
@@ -231,20 +231,20 @@ function newClass() {
 async function addClass() {
   const wanted = $("class-name").value.trim();
   if (!wanted) {
-    $("class-trouble").textContent = "Type a name.";
+    $("class-trouble").textContent = "Enter a name.";
     return;
   }
   try {
     await post("/api/class", { name: wanted });
     $("adding").close();
     await refresh();
-    say(`${wanted} is a class now`);
+    say(`Added the class ${wanted}`);
   } catch (error) {
     $("class-trouble").textContent = error.message;
   }
 }
 
-// Where keys are keys: inside an application a screen reader passes them on instead of reading by them.
+// Focus an element with role=application, where screen readers pass keys on to the page.
 function home() {
   if (document.querySelector("dialog[open]")) return;
   const place = grid.open ? $("cells").firstElementChild : $("finished").hidden ? $("single") : $("finished");
@@ -276,7 +276,7 @@ function wire() {
     stage.ahead = stage.ahead.filter((task) => task.mine);
     stage.fill();
   });
-  // Buttons that a mouse has clicked must not keep the keys to themselves.
+  // A button clicked with the mouse must not keep the keyboard focus.
   document.addEventListener("click", (event) => event.detail && event.target.closest("main button, nav button") && home());
   addEventListener("pagehide", () => {
     const body = { session: stage.session, who, leaving: true };

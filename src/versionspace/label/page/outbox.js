@@ -1,5 +1,5 @@
-// Answers on their way: kept in local storage until the server has them on disk. Each has a name of its own, so
-// that sending one twice counts once; any tab of this campaign may send what another left behind.
+// Unsent answers: kept in local storage until the server has stored them durably. Each has a unique id, so that sending
+// one twice counts once; any tab of this campaign sends what another tab left behind.
 
 import { post, Refusal, say } from "./dom.js";
 
@@ -23,7 +23,7 @@ export class Outbox {
     try {
       localStorage.setItem(`${this.prefix}${order}-${answer.uid}`, line);
     } catch {
-      say("This browser’s storage is full: answers are sent, but not kept here meanwhile.");
+      say("This browser’s storage is full: answers are sent, but not stored here in the meantime.");
       (this.unkept ??= []).push({ who: this.who, answer });
     }
     this.flush();
@@ -54,8 +54,8 @@ export class Outbox {
     } catch (error) {
       this.failures += 1;
       const many = this.waiting().length;
-      const kept = `${many} answer${many === 1 ? " is" : "s are"} kept here and sent when it is back`;
-      const lost = error instanceof Refusal ? error.message : "The server does not answer";
+      const kept = `${many} answer${many === 1 ? " is" : "s are"} stored here and sent when it is back`;
+      const lost = error instanceof Refusal ? error.message : "The server does not respond";
       this.trouble = `${lost}; ${kept}.`;
       this.later = setTimeout(() => this.flush(), Math.min(5000, 250 * 2 ** this.failures));
     } finally {

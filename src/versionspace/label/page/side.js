@@ -1,10 +1,10 @@
-// All that surrounds the image: progress, the stop light, the model that asks, the last answers and the curves.
+// Everything around the image: progress, the stop light, the model's state, the last answers and the curves.
 
 import { $, duration, make, percent, shape } from "./dom.js";
 
-const LIGHTS = { red: "Go on", amber: "Look first", green: "You may stop" };
+const LIGHTS = { red: "Keep labelling", amber: "Check first", green: "You can stop" };
 const RAIL = 8;
-const STAGES = { features: "looking at the images", fit: "training", predict: "looking at the images", measure: "measuring", query: "choosing" };
+const STAGES = { features: "computing features", fit: "training", predict: "predicting", measure: "measuring", query: "choosing" };
 
 export function drawStatus(found, { trouble }) {
   const share = Math.min(1, found.done / found.budget);
@@ -13,7 +13,7 @@ export function drawStatus(found, { trouble }) {
   bar.setAttribute("aria-valuenow", String(found.done));
   bar.firstElementChild.style.width = `${100 * share}%`;
   const people = found.people > 1 ? ` · ${found.people} people` : "";
-  const pace = found.done ? ` · ${found.seconds.toFixed(1)} s a label · ${duration(found.left)} left` : "";
+  const pace = found.done ? ` · ${found.seconds.toFixed(1)} s per label · ${duration(found.left)} left` : "";
   $("figures").replaceChildren(make("strong", { textContent: String(found.done) }), ` of ${found.budget}${pace}${people}`);
 
   const light = $("light");
@@ -32,17 +32,17 @@ export function drawStatus(found, { trouble }) {
   drawCurves(found.curves);
 }
 
-// A screen reader says an alert anew whenever it changes, so what counts down stands beside it.
+// Screen readers announce an alert whenever it changes, so the countdown is a separate element.
 function drawTrouble({ stage, trouble: why, retry }, trouble) {
   const down = stage === "down" && Boolean(why);
-  const again = retry > 0 ? " It is started again by itself." : "";
-  const said = [trouble, down ? `The trainer stopped: ${why}.${again} Labelling goes on.` : ""].filter(Boolean).join(" ");
-  if ($("trouble").textContent !== said) { // an alert that is touched may be read out again
+  const again = retry > 0 ? " It restarts automatically." : "";
+  const said = [trouble, down ? `The trainer stopped: ${why}.${again} You can keep labelling.` : ""].filter(Boolean).join(" ");
+  if ($("trouble").textContent !== said) { // setting the same text may announce the alert again
     $("trouble").hidden = $("trouble").parentElement.hidden = !said;
     $("trouble").textContent = said;
   }
   $("retry").hidden = !(down && retry > 1);
-  $("retry").textContent = $("retry").hidden ? "" : `Next start in ${Math.ceil(retry)} s.`;
+  $("retry").textContent = $("retry").hidden ? "" : `Restart in ${Math.ceil(retry)} s.`;
 }
 
 function model(found) {
@@ -51,9 +51,9 @@ function model(found) {
   const busy = stage in STAGES;
   if (found.done >= found.budget) return busy ? `The last model: ${STAGES[stage]} ${percent(share)}` : "";
   const now = busy ? `${found.round ? "next" : "first"} model: ${STAGES[stage]}${stage === "fit" ? ` ${percent(share)}` : ""}` : "";
-  if (!found.round) return busy ? `The ${now}` : "Images that are unlike each other, until the first model is trained";
+  if (!found.round) return busy ? `The ${now}` : "Diverse images, until the first model is trained";
   const late = found.behind === 1 ? "1 label behind" : `${found.behind} labels behind`;
-  return `Round ${found.round}’s model asks, ${late}${now ? ` · ${now} (round ${round})` : ""}`;
+  return `Round ${found.round} model chooses the images, ${late}${now ? ` · ${now} (round ${round})` : ""}`;
 }
 
 export function drawRail(rail, correct) {
@@ -62,7 +62,7 @@ export function drawRail(rail, correct) {
   if (list.dataset.key === key) return;
   list.dataset.key = key;
   if (!rail.length) {
-    list.replaceChildren(make("li", { className: "hint", textContent: "Click one later to correct it." }));
+    list.replaceChildren(make("li", { className: "hint", textContent: "Your answers appear here; click one to correct it." }));
     return;
   }
   list.replaceChildren(...rail.slice(0, RAIL).map((one) => {
@@ -83,12 +83,12 @@ function drawCurves(points) {
   if (key === drawn) return;
   drawn = key;
   if (!points.length) {
-    $("curves").replaceChildren(make("p", { className: "hint", textContent: "They begin with the first model." }));
+    $("curves").replaceChildren(make("p", { className: "hint", textContent: "The curves start with the first model." }));
     return;
   }
   const audits = points.filter((point) => point.audit);
   const last = points.at(-1);
-  const kept = [curve("Diameter: members’ disagreement", points.map((p) => ({ x: p.labels, y: p.diameter })),
+  const kept = [curve("Diameter (disagreement between members)", points.map((p) => ({ x: p.labels, y: p.diameter })),
     percent(last.diameter))];
   if (audits.length) {
     const { accuracy, low, high, images } = audits.at(-1).audit;

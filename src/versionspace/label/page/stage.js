@@ -1,4 +1,4 @@
-// The image on the screen and those that come next, fetched and decoded ahead: an answer never waits for the network.
+// The displayed image and the next ones, fetched and decoded ahead of time, so that an answer never waits for the network.
 
 import { $, make, percent, post, say } from "./dom.js";
 
@@ -18,12 +18,12 @@ export class Stage {
     frame.addEventListener("pointermove", (event) => this.look(event));
   }
 
-  // On the screen one by one, now or soon.
+  // The current image and the next ones.
   single(ahead = this.ahead) {
     return [...(this.current ? [this.current] : []), ...ahead];
   }
 
-  // What must not be given to this tab again.
+  // Ids that the server must not send to this tab again.
   have(kept) {
     return [...new Set([...kept.map((task) => task.image), ...this.outbox.images()])].slice(0, 200);
   }
@@ -32,7 +32,7 @@ export class Stage {
     if (this.filling) return;
     this.filling = true;
     try {
-      // A new model asks: what is in store is out of date, but for what was taken back or clicked out of a grid.
+      // A new model makes prefetched images outdated, except those that were undone or excluded from a grid.
       const mine = this.ahead.filter((task, place) => !anew || task.mine || place === 0);
       const kept = [...this.single(mine), ...(this.others?.() ?? [])];
       const want = Math.max(0, AHEAD - mine.length);
@@ -63,7 +63,7 @@ export class Stage {
     task.ready = new Promise((resolve) => {
       picture.addEventListener("load", () => resolve(true));
       picture.addEventListener("error", async () => {
-        // The server says what is wrong with a file; where it says nothing, it is away, and the image comes later.
+        // An error response means a broken file; no response means the server is away: retry later.
         const answer = await fetch(address).catch(() => null);
         if (!answer || answer.ok) {
           setTimeout(() => (picture.src = address), 1000);
@@ -94,7 +94,7 @@ export class Stage {
       frame.replaceChildren(make("p", { className: "hint", textContent: this.finished ? "" : "One moment…" }));
     } else if (task.broken) {
       frame.replaceChildren(make("p", { className: "broken", textContent:
-        "This image cannot be shown: its file is damaged, changed or gone. Mark it as a bad image; labelling goes on." }));
+        "This image cannot be displayed: its file is damaged, changed or missing. Mark it as a bad image and continue." }));
     } else {
       if (!task.picture) this.fetched(task);
       frame.replaceChildren(task.picture);
@@ -102,10 +102,10 @@ export class Stage {
     }
     if (task?.was !== undefined) {
       banner.hidden = false;
-      banner.textContent = `Correcting: it was “${task.was}”. Undo leaves it so.`;
+      banner.textContent = `Correcting: the answer was “${task.was}”. Undo keeps it.`;
     } else if (task?.again) {
       banner.hidden = false;
-      banner.textContent = "A second look: this one has a label that may be wrong. Answer as if it were new.";
+      banner.textContent = "A second look: this image has a label that may be wrong. Answer as if it were new.";
     }
     const when = task?.guess ? this.when() : "hidden";
     const guess = $("guess");
@@ -116,7 +116,7 @@ export class Stage {
     this.changed();
   }
 
-  // Back on the screen, before what is there now.
+  // Display a task now; the current one comes next.
   bring(task) {
     if (this.current) {
       this.current.mine = true;
@@ -127,7 +127,7 @@ export class Stage {
     this.show(task.picture ? task : this.fetched(task));
   }
 
-  // After a grid: those that were clicked out of it, then what was on the screen before.
+  // After a grid: first the images excluded from it, then the image displayed before.
   mineFirst() {
     const count = this.ahead.findIndex((task) => !task.mine);
     if (!this.ahead[0]?.mine) return;

@@ -5,8 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from versionspace.campaign.images import opened
-from versionspace.data import DATASETS, info
-from versionspace.data import Part as Images
+from versionspace.data import DATASETS, Subset, info
 from versionspace.errors import VersionspaceError
 from versionspace.report.document import Block, Column, Part, Table, Value
 from versionspace.report.groups import Group, ordered
@@ -138,7 +137,7 @@ def first_asked(run: Run, count: int) -> tuple[np.ndarray[tuple[int], np.dtype[n
     return np.array([i for i, _ in pairs]), tuple("skipped" if name is None else name for _, name in pairs)
 
 
-def pixels(group: Group) -> Images | str:
+def pixels(group: Group) -> Subset | str:
     """The dataset's images, if they are on this machine; else a sentence. Nothing is downloaded for a report."""
     data = group.config.data
     try:

@@ -1,4 +1,4 @@
-"""``versionspace methods`` and what the command line says when it cannot."""
+"""``versionspace methods``, its output formats and its errors."""
 
 import json
 import subprocess
@@ -29,32 +29,32 @@ def test_all_methods_are_listed():
 
 
 @pytest.mark.parametrize("name", vs.METHODS)
-def test_one_method_says_what_it_needs_and_where_it_comes_from(name):
-    shown = run("methods", name)
+def test_one_method_is_shown_with_all_its_fields(name):
+    printed = run("methods", name)
     for word in (name, "utility", "needs", "paper", "cost"):
-        assert word in shown
+        assert word in printed
 
 
-def test_json_is_the_table():
+def test_json_contains_the_table():
     rows = json.loads(run("methods", "--as", "json"))
     assert [row["name"] for row in rows] == list(vs.METHODS)
     assert {"utility", "needs", "paper", "cost", "pointwise"} <= set(rows[0])
 
 
-def test_the_docs_page_is_made_from_the_table(repository):
+def test_the_docs_page_is_generated_from_the_table(repository):
     assert (repository / "docs" / "methods.md").read_text() == run("methods", "--as", "markdown")
 
 
-def test_an_unknown_method_gets_a_sentence_and_exit_code_2():
+def test_an_unknown_method_prints_a_suggestion_and_exits_with_2():
     done = process("methods", "gdv")
     assert done.returncode == 2
     assert "Did you mean 'gvd'?" in done.stderr
     assert "Traceback" not in done.stderr
 
 
-def test_the_version():
+def test_version_is_printed():
     assert process("--version").stdout == f"versionspace {vs.__version__}\n"
 
 
-def test_help_of_every_command_has_an_example():
+def test_help_has_an_example():
     assert "Example: versionspace methods gvd" in run("methods", "--help")
