@@ -1,4 +1,4 @@
-"""A browser for the tests of the page, and small campaigns."""
+"""Fixtures: a browser, small campaigns, and the service behind the page."""
 
 import shutil
 import socket
@@ -19,7 +19,7 @@ SWITCHES = [
 
 @pytest.fixture(scope="session")
 def browser(tmp_path_factory):
-    """Debian's Chromium, headless. Where it is missing the page is not tested: the skip says so."""
+    """Headless Chromium; tests of the page are skipped without it."""
     if CHROMIUM is None:
         pytest.skip("THE PAGE IS NOT TESTED: chromium is missing (apt-get install chromium)")
     sync = pytest.importorskip("playwright.sync_api", reason="THE PAGE IS NOT TESTED: pip install playwright")
@@ -33,7 +33,7 @@ def browser(tmp_path_factory):
 
 
 class Folder:
-    """Digits in a folder, with the truth by id."""
+    """Digits in a folder, with the true class of each image id."""
 
     def __init__(self, root: Path, count: int, classes: int) -> None:
         self.photos = root / "photos"
@@ -47,7 +47,7 @@ class Folder:
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """120 images of three digits, and a cache of their own."""
+    """120 images of three digits, with a cache of their own."""
     monkeypatch.setenv("VERSIONSPACE_CACHE", str(tmp_path / "cache"))
     return Folder(tmp_path, 120, 3)
 
@@ -62,7 +62,7 @@ def served(folder):
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory):
-    """A running server for all tests of a file that do not mind each other: 500 images, a budget of 300."""
+    """A running server that several tests of a module share: 500 images, a budget of 300."""
     root = tmp_path_factory.mktemp("shared")
     folder = Folder(root, 500, 3)
     with Server(folder.campaign(300), environment={"VERSIONSPACE_CACHE": str(root / "cache")}) as server:
@@ -72,7 +72,7 @@ def shared(tmp_path_factory):
 
 @pytest.fixture
 def service(folder):
-    """A service without a trainer, with a budget of 60 for 120 images."""
+    """A service without a trainer: 120 images, a budget of 60."""
     from versionspace.campaign.campaign import Campaign
     from versionspace.label.service import LabelService
 
@@ -83,7 +83,7 @@ def service(folder):
 
 
 class Home:
-    """The app of a service on a real socket, in a thread of this process."""
+    """The web application of a service on a real socket, in a thread of this process."""
 
     token = "a-token-that-nobody-guesses"
 
@@ -123,7 +123,7 @@ def home(service):
 
 @pytest.fixture
 def stranger(home):
-    """Somebody without the token."""
+    """An HTTP client without the token."""
     import httpx
 
     with httpx.Client(base_url=home.base, timeout=10) as client:
@@ -132,6 +132,6 @@ def stranger(home):
 
 @pytest.fixture
 def client(home, stranger):
-    """Somebody who opened the page."""
+    """An HTTP client that has opened the page."""
     assert stranger.get("/", params={"token": home.token}).status_code == 200
     return stranger

@@ -30,12 +30,9 @@ def label(service, count, session="tab", who=""):
     done = []
     for number in range(count):
         question = service.next_questions(session, who, (), 1).questions[0]
-        service.answer(
-            session,
-            who,
-            [reply(question.image, service.truth[question.image], f"{session}-{number}-{question.image[:20]}")],
-        )
-        done.append(question.image)
+        image = question.image
+        service.answer(session, who, [reply(image, service.truth[image], f"{session}-{number}-{image[:20]}")])
+        done.append(image)
     return done
 
 
@@ -44,7 +41,7 @@ def metrics(labels, **more):
 
 
 def commit_round(service, round_, ids, agreement=1.0, audit=None):
-    """Commit what a trainer would send: metrics, a proposal, and unanimous votes for the true classes."""
+    """Commit what a trainer would send: metrics, a proposal, and votes for the true classes."""
     votes = np.array([int(service.truth[i]) for i in service.pool], np.int32)
     pool_votes = PoolVotes(("0", "1", "2"), votes, np.full(len(votes), agreement, np.float32))
     labels = sum(service.class_counts().values())
