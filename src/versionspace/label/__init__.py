@@ -2,7 +2,7 @@
 
 create            a campaign for a folder of images
 server            the process: one socket, one campaign, one trainer
-api, schemas      the HTTP API; status is what the page shows besides the image
+api, schemas      the HTTP API; status is what the page shows besides the image, export the labels to download
 auth              access control
 service           the campaign behind the page: one lock, one writer of the ledger
 views             what the service reads at every request, kept up to date from committed events:
