@@ -1,9 +1,9 @@
-"""The labelling page: from a key to the next image on the screen, in a real browser, and a crowd, both while training.
+"""The labelling page during training: latency in a real browser, and throughput with many annotators.
 
 The first case labels photographs of 2,000 × 1,500 pixels by keyboard in Debian's Chromium, at a person's pace, with the
-settings that `versionspace label` chooses. A click counts from the event's own time stamp to the frame after the next
-image, decoded, is in the page. The second case is 20 annotators who label 10,000 images as fast as the server takes
-them. Neither makes anybody wait for the model.
+settings that `versionspace label` chooses. Latency is the time from the key event's own time stamp to the frame after
+the next image is decoded and in the page. In the second case 20 annotators label 10,000 images as fast as the server
+accepts them. Neither waits for the model.
 """
 
 import os
@@ -29,7 +29,7 @@ from label.conftest import CHROMIUM, SWITCHES
 from label.crowd import Crowd
 from label.serving import Server, quick
 from versionspace.campaign.setup import place
-from versionspace.label.create import new
+from versionspace.label.create import new_config
 from versionspace.store.ledger import Ledger
 from versionspace.store.record import read
 
@@ -49,7 +49,7 @@ addEventListener('DOMContentLoaded', () => new MutationObserver(() => {
 
 
 def photographs(folder: Path, count: int) -> dict[str, str]:
-    """Cut-outs of scikit-learn's two photographs, as large as a camera's; class by id."""
+    """Write crops of scikit-learn's two photographs, as large as a camera's; return their classes by id."""
     folder.mkdir(parents=True)
     generator = np.random.default_rng(0)
     truth = {}
@@ -65,7 +65,7 @@ def photographs(folder: Path, count: int) -> dict[str, str]:
 
 
 def noise(folder: Path, count: int) -> dict[str, str]:
-    """Small images with a bright half; which half is the class."""
+    """Write small noise images with a bright part, whose width is the class; return their classes by id."""
     folder.mkdir(parents=True)
     generator = np.random.default_rng(1)
     truth = {}
@@ -80,21 +80,21 @@ def noise(folder: Path, count: int) -> dict[str, str]:
 
 
 @contextmanager
-def somewhere() -> Iterator[Path]:
-    with tempfile.TemporaryDirectory(prefix="versionspace-bench-") as place_:
-        os.environ["VERSIONSPACE_CACHE"] = f"{place_}/cache"
-        yield Path(place_)
+def temporary_root() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix="versionspace-bench-") as folder:
+        os.environ["VERSIONSPACE_CACHE"] = f"{folder}/cache"
+        yield Path(folder)
 
 
-def clicks(net: str, labels: int = 150) -> None:
+def latency(net: str, labels: int = 150) -> None:
     from playwright.sync_api import sync_playwright
 
-    with somewhere() as root:
+    with temporary_root() as root:
         truth = photographs(root / "photos", 400)
-        config, _ = new(root / "photos", CLASSES, budget=labels, net=net)
+        config, _ = new_config(root / "photos", CLASSES, budget=labels, net=net)
         folder = root / "photos.versionspace"
         place(folder, config)
-        hurry = random.Random(0)
+        pace = random.Random(0)
         trained = 0
         with Server(folder) as server, sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path=CHROMIUM, args=SWITCHES)
@@ -106,7 +106,7 @@ def clicks(net: str, labels: int = 150) -> None:
             for _ in range(labels - 1):
                 image = str(page.locator("#frame img.picture").get_attribute("src")).rpartition("/")[2]
                 page.keyboard.press(str(CLASSES.index(truth[image]) + 1))
-                time.sleep(hurry.uniform(0.4, 1.2))
+                time.sleep(pace.uniform(0.4, 1.2))
                 trained += "training" in page.locator("#model").inner_text()
             taken = np.array(page.evaluate("window.taken"))
             browser.close()
@@ -120,8 +120,8 @@ def clicks(net: str, labels: int = 150) -> None:
     )  # fmt: skip
 
 
-def crowd(people: int = 20, labels: int = 10_000) -> None:
-    with somewhere() as root:
+def throughput(people: int = 20, labels: int = 10_000) -> None:
+    with temporary_root() as root:
         truth = noise(root / "photos", int(labels * 1.4))
         changes: dict[str, Any] = {"budget": {"audit": 50}, "ensemble": {"members": 5}}
         folder = quick(root / "photos", CLASSES, labels, **changes)
@@ -150,9 +150,9 @@ def crowd(people: int = 20, labels: int = 10_000) -> None:
 
 
 def run() -> None:
-    clicks("heads")
-    clicks("small")
-    crowd()
+    latency("heads")
+    latency("small")
+    throughput()
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
-"""What methods ask for in their first query, where all of a seed have the same members: ``studies/NAME.json``.
+"""What each method asks for in its first query, as ``studies/NAME.json``.
 
-Later queries start from other members, and their weights are not kept.
+All methods with the same seed share the first members, so their first queries can be compared image by image. Later
+queries come from different members, whose weights are not kept.
 """
 
 import json
@@ -11,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from studies.collecting import machine
+from studies.measurements import machine
 from studies.values import HERE
 from versionspace.campaign.images import opened, restored
 from versionspace.campaign.learner import loaded
@@ -23,7 +24,7 @@ FIRST = 1
 
 
 def collect(name: str, folders: Sequence[Path], command: str, commit: str) -> Path:
-    """Writes ``studies/NAME.json``: a row for each campaign that has asked, and one for the whole pool of each seed."""
+    """Write ``studies/NAME.json``: a row for each campaign with a query, and one for the whole pool of each seed."""
     records = [read(f) for folder in folders for f in campaigns(folder) if f.ledger.exists()]
     found = {
         "name": name, "date": time.strftime("%Y-%m-%d"), "commit": commit, "command": command, **machine(),
@@ -38,7 +39,7 @@ def collect(name: str, folders: Sequence[Path], command: str, commit: str) -> Pa
 
 
 def of_seed(records: Sequence[Record]) -> list[dict[str, Any]]:
-    """Of campaigns with one seed, so with the same pool and the same first members."""
+    """Return the rows of campaigns with one seed, and so with one pool and one first ensemble."""
     first = records[0]
     pictures = restored(opened(first.config), first.split())
     pool, truth = pictures.cut.pool, pictures.truth("pool")
@@ -53,7 +54,7 @@ def of_seed(records: Sequence[Record]) -> list[dict[str, Any]]:
 
 
 def measures(votes_MK: Array, truth_K: Array) -> dict[str, float]:
-    """Of K images: how members' answers fall, what the labels rule out, and how many classes are among them.
+    """Describe K images: agreement of the members, the share that the labels rule out, and the number of classes.
 
     >>> measures(np.array([[0, 1], [0, 2], [1, 2]]), np.array([1, 2]))
     {'together': 0.666667, 'right': 0.5, 'ruled_out': 0.5, 'answers': 2.0, 'classes': 2}
