@@ -15,7 +15,7 @@ import torch  # noqa: F401 — before the fork
 from versionspace.campaign import local_executor as processes  # noqa: F401
 from versionspace.campaign.grid import run
 from versionspace.data import load
-from versionspace.store.ledger import Ledger
+from versionspace.store import Ledger
 
 writes = []
 

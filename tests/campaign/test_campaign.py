@@ -13,17 +13,17 @@ from campaign.tiny import class_folders, config, of_folder
 from versionspace import data
 from versionspace.campaign import Campaign
 from versionspace.campaign.round import proposed
-from versionspace.config import read_text
+from versionspace.config import parse_config
 from versionspace.ensemble import Ensemble
 from versionspace.errors import InputError
 from versionspace.query import METHODS
-from versionspace.store import Ledger, LockedError, StoreError, read, verify
+from versionspace.store import Ledger, LockedError, StoreError, read_campaign, verify
 
 
 def done(folder, *changes):
     with Campaign.create(folder, config(*changes)) as campaign:
         campaign.run()
-    return read(folder)
+    return read_campaign(folder)
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +33,7 @@ def finished(tmp_path_factory):
 
 def test_it_is_the_papers_algorithm(finished):
     assert finished.ended == "budget"
-    assert [r.labels for r in finished.measured()] == [10, 15, 20, 25]
+    assert [r.labels for r in finished.measured_rounds()] == [10, 15, 20, 25]
     assert [len(r.asked) for r in finished.rounds] == [10, 5, 5, 5, 0]
     assert finished.rounds[0].purpose == "initial"
     assert {r.purpose for r in finished.rounds[1:-1]} == {"query"}
@@ -152,14 +152,14 @@ def test_answers_may_be_few_late_corrected_and_skipped(tmp_path):
         assert campaign.state.metrics[1].labels == 1
         assert b not in second.ids
         campaign.accept({c: 1})  # late: still taken
-        assert campaign.state.given() == {a: "4", c: "1"}
+        assert campaign.state.training_labels() == {a: "4", c: "1"}
 
 
 def test_ids_and_classes_may_be_numpys(tmp_path):
     with Campaign.create(tmp_path, config()) as campaign:
         ids = np.asarray(campaign.propose().ids)
         campaign.accept({i: np.int64(3) for i in ids})
-        assert campaign.state.given() == dict.fromkeys(ids.tolist(), "3")
+        assert campaign.state.training_labels() == dict.fromkeys(ids.tolist(), "3")
 
 
 def test_late_answers_may_exceed_the_budget_and_the_folder_is_whole(tmp_path):
@@ -242,7 +242,7 @@ def test_skipped_images_are_not_asked_again_and_cost_nothing(tmp_path):
 def test_noise_is_a_function_of_seed_and_image(tmp_path):
     noisy = done(tmp_path, "oracle.noise=0.5", "budget.total=15")
     digits = data.load("digits")
-    wrong = [i for i, name in noisy.state.given().items() if int(name) != digits.train.labels[i]]
+    wrong = [i for i, name in noisy.state.training_labels().items() if int(name) != digits.train.labels[i]]
     assert 1 <= len(wrong) <= 14
 
 
@@ -250,12 +250,12 @@ def test_the_pool_may_be_exhausted(tmp_path):
     found = done(tmp_path, "data.pool=17", "data.balanced=false", "budget.total=60")
     assert found.ended == "the pool is exhausted"
     assert found.spent == 17
-    assert found.measured()[-1].labels == 17
+    assert found.measured_rounds()[-1].labels == 17
 
 
 def test_a_pool_of_one_image(tmp_path):
     toml = "[data]\nname='digits'\npool=1\nvalidation=20\ntest=0\ninitial=0\nbalanced=false\n[budget]\ntotal=5\n"
-    with Campaign.create(tmp_path, read_text(toml, "one", ["ensemble.members=2", "training.epochs=1"])) as campaign:
+    with Campaign.create(tmp_path, parse_config(toml, "one", ["ensemble.members=2", "training.epochs=1"])) as campaign:
         campaign.run()
         assert campaign.state.ended == "the pool is exhausted"
         assert campaign.state.spent() == 1
@@ -264,23 +264,23 @@ def test_a_pool_of_one_image(tmp_path):
 def test_stop_rules_end_it(tmp_path):
     found = done(tmp_path / "a", "stop.when=budget(15) & flat(1, 1.0)")
     assert found.spent == 15
-    assert found.ended.startswith("15 labels are given and the diameter moved by")
+    assert found.ended.startswith("15 labels were given and the diameter changed by")
     with pytest.raises(InputError, match="flat"):
         done(tmp_path / "b", "stop.when=flit(3, 0.1)")
 
 
 def test_the_audits_labels_do_not_count_for_a_rule_about_labels(tmp_path):
     found = done(tmp_path, "stop.when=budget(15)", "budget.audit=5")
-    assert (found.measured()[-1].labels, found.spent) == (15, 20)
+    assert (found.measured_rounds()[-1].labels, found.spent) == (15, 20)
 
 
 def test_a_rule_that_ended_it_no_longer_counts_when_it_is_reopened_with_a_budget(tmp_path):
     before = done(tmp_path, "stop.when=budget(15)")
-    assert (before.ended, before.spent) == ("15 labels are given", 15)
+    assert (before.ended, before.spent) == ("15 labels were given", 15)
     with Campaign.open(tmp_path) as campaign:
         campaign.reopen()
         assert campaign.propose() is None
-        assert campaign.state.ended == "15 labels are given"  # trained once more, and the rule still holds
+        assert campaign.state.ended == "15 labels were given"  # trained once more, and the rule still holds
         campaign.reopen(20)
         campaign.run()
         assert (campaign.state.ended, campaign.state.spent()) == ("budget", 20)
@@ -296,7 +296,7 @@ def test_a_rule_that_has_not_ended_it_still_counts_with_another_budget(tmp_path)
     with Campaign.open(tmp_path) as campaign:
         campaign.reopen(40)
         campaign.run()
-        assert (campaign.state.ended, campaign.state.spent()) == ("30 labels are given", 30)
+        assert (campaign.state.ended, campaign.state.spent()) == ("30 labels were given", 30)
 
 
 def test_the_audit_is_uniform_never_trained_on_and_paid_for(tmp_path):
@@ -308,8 +308,8 @@ def test_the_audit_is_uniform_never_trained_on_and_paid_for(tmp_path):
     asked = {i for r in found.rounds for i in r.asked}
     assert not asked & set(found.audit)
     assert found.spent == 40
-    assert found.measured()[-1].labels == 25
-    last = found.measured()[-1].metrics.audit
+    assert found.measured_rounds()[-1].labels == 25
+    last = found.measured_rounds()[-1].metrics.audit
     assert last.images == 15
     assert 0 <= last.low <= last.accuracy <= last.high <= 1
     assert last.low < last.accuracy
@@ -323,14 +323,14 @@ def test_without_validation_distances_are_measured_on_images_that_are_never_aske
     assert not asked & set(split["reference"].tolist())
     assert found.ended == "the pool is exhausted"
     assert len(asked) == 120
-    assert "validation" not in found.measured()[0].metrics.sets
-    assert found.measured()[0].metrics.diameter == found.measured()[0].metrics.sets["reference"].pwd
+    assert "validation" not in found.measured_rounds()[0].metrics.sets
+    assert found.measured_rounds()[0].metrics.diameter == found.measured_rounds()[0].metrics.sets["reference"].pwd
 
 
 def test_cold_start_asks_for_unlike_images_until_each_class_has_a_label(tmp_path):
     found = done(tmp_path, "data.initial=0", "budget.total=80")
     assert found.rounds[0].purpose == "cold start"
-    first = found.measured()[0].metrics
+    first = found.measured_rounds()[0].metrics
     assert min(first.classes.values()) >= 1
     assert 10 <= first.labels <= 70
 
@@ -338,7 +338,7 @@ def test_cold_start_asks_for_unlike_images_until_each_class_has_a_label(tmp_path
 def test_cold_start_is_capped_with_a_warning(tmp_path, caplog):
     with caplog.at_level(logging.WARNING):
         found = done(tmp_path, "data.initial=0", "cold_start.cap=4", "budget.total=20")
-    assert found.measured()[0].labels == 4
+    assert found.measured_rounds()[0].labels == 4
     assert "no image of" in caplog.text
 
 
@@ -361,8 +361,8 @@ def test_weights_are_of_the_first_and_last_round_unless_all_are_wanted(tmp_path)
     for name in ("ends", "all", "none"):
         assert verify(tmp_path / name) == {tmp_path / name: []}
     last = Ensemble.load(tmp_path / "ends" / "weights" / "round-0004")
-    images = data.load("digits").train.take(read(tmp_path / "ends").split()["test"]).images
-    assert (last.votes(images) == read(tmp_path / "ends").votes(4)).all()
+    images = data.load("digits").train.take(read_campaign(tmp_path / "ends").split()["test"]).images
+    assert (last.votes(images) == read_campaign(tmp_path / "ends").votes(4)).all()
 
 
 def test_a_second_process_and_another_config_are_refused(tmp_path):
@@ -399,11 +399,11 @@ def test_other_group_sizes_are_refused(tmp_path, monkeypatch):
         assert ledger.events()[-1].environment["sizes"] == {"group": 1, "images": 7}
 
 
-def test_a_campaign_killed_when_its_ledger_was_empty_begins_again(tmp_path):
+def test_a_campaign_killed_before_its_ledger_was_created_begins_again(tmp_path):
     Campaign.create(tmp_path, config()).close()
-    for file in tmp_path.glob("ledger.sqlite*"):
+    for file in (*tmp_path.glob("ledger.sqlite*"), tmp_path / "split.npz"):
         file.unlink()
-    (tmp_path / "ledger.sqlite").touch()
+    (tmp_path / ".ledger.sqlite.0123.new").touch()
     with Campaign.create(tmp_path, config()) as campaign:
         assert campaign.propose() is not None
 
@@ -448,7 +448,7 @@ def test_a_network_of_ones_own(tmp_path):
 
 def test_kappa_compares_with_the_round_before(finished):
     from versionspace.campaign.metrics import kappa
-    from versionspace.store.layout import read_arrays
+    from versionspace.store import read_arrays
 
     votes = [read_arrays(finished.folder.votes(r))["reference_vote"] for r in (1, 2)]
     assert finished.rounds[1].metrics.kappa is None
@@ -480,7 +480,7 @@ audit = 5
 [oracle]
 kind = "person"
 """
-    with Campaign.create(tmp_path / "c", read_text(toml, "photos")) as campaign:
+    with Campaign.create(tmp_path / "c", parse_config(toml, "photos")) as campaign:
         purposes = []
         for proposal in campaign:
             purposes.append(proposal.purpose)
@@ -488,27 +488,27 @@ kind = "person"
             campaign.accept({i: ("even", "odd")[t % 2] for i, t in zip(proposal.ids, truth, strict=True)}, who="anna")
         with pytest.raises(InputError, match="versionspace label"):
             campaign.oracle()
-    found = read(tmp_path / "c")
+    found = read_campaign(tmp_path / "c")
     assert purposes[:2] == ["audit", "cold start"]
     assert purposes[-1] == "query"
     assert found.spent == 20
-    assert found.measured()[-1].metrics.sets["pool"].accuracy is None
-    assert found.measured()[-1].metrics.audit.images == 5
+    assert found.measured_rounds()[-1].metrics.sets["pool"].accuracy is None
+    assert found.measured_rounds()[-1].metrics.audit.images == 5
     assert verify(tmp_path / "c") == {tmp_path / "c": []}
     from typer.testing import CliRunner
 
-    from versionspace.campaign.export import export_labels, labels_of
+    from versionspace.campaign.export import export_labels, exported_labels
     from versionspace.cli.main import app
     from versionspace.label.label_studio import choices
 
     words = ["export", str(tmp_path / "c"), "--labels", "label-studio", "--out", str(tmp_path / "ls.json")]
     assert CliRunner().invoke(app, words).exit_code == 0
     exported = choices(json.loads((tmp_path / "ls.json").read_text()))
-    assert {one.files[0]: one.name for one in exported} == {one.file: one.name for one in labels_of(found)}
-    first = next(iter(found.state.given()))
+    assert {one.files[0]: one.name for one in exported} == {one.file: one.name for one in exported_labels(found)}
+    first = next(iter(found.state.training_labels()))
     with Campaign.open(tmp_path / "c") as campaign:
         campaign.accept({first: None}, shown={"reason": "undone"})
-    assert len(labels_of(read(tmp_path / "c"))) == 19  # what was undone is not an answer
+    assert len(exported_labels(read_campaign(tmp_path / "c"))) == 19  # what was undone is not an answer
     export_labels(found, "imagefolder", tmp_path / "out")
     assert {p.name for p in (tmp_path / "out").iterdir()} == {"even", "odd"}
     assert len(list((tmp_path / "out").rglob("*.png"))) == 20
@@ -544,8 +544,8 @@ def test_a_folder_whose_classes_are_others_than_at_the_start_is_refused(kind, en
 def test_heads_on_a_pretrained_backbone(method, tmp_path):
     found = done(tmp_path, "ensemble.net=heads", "training={}", f"query.method={method}", "budget.total=15")
     assert found.ended == "budget"
-    assert found.measured()[-1].metrics.fit > 0.99
-    assert found.measured()[-1].metrics.sets["test"].accuracy > 0.3
+    assert found.measured_rounds()[-1].metrics.fit > 0.99
+    assert found.measured_rounds()[-1].metrics.sets["test"].accuracy > 0.3
     again = done(tmp_path / "again", "ensemble.net=heads", "training={}", f"query.method={method}", "budget.total=15")
     assert [r.metrics for r in again.rounds] == [r.metrics for r in found.rounds]
 
@@ -558,10 +558,10 @@ def test_a_finished_campaign_goes_on_with_a_larger_budget(tmp_path):
             campaign.reopen(24)
         campaign.reopen(32)
         campaign.run()
-    after = read(tmp_path / "c")
+    after = read_campaign(tmp_path / "c")
     assert (after.budget, after.spent, after.ended) == (32, 32, "budget")
     assert after.rounds[: len(before.rounds) - 1] == before.rounds[:-1], "what was done stays"
-    assert [r.labels for r in after.measured()] == [10, 15, 20, 25, 25, 30, 32]
+    assert [r.labels for r in after.measured_rounds()] == [10, 15, 20, 25, 25, 30, 32]
     assert verify(tmp_path / "c") == {tmp_path / "c": []}
 
 
@@ -572,9 +572,9 @@ def test_labels_corrected_after_the_end_are_learnt_when_it_is_reopened(tmp_path)
         assert campaign.propose() is None
         campaign.reopen()
         assert campaign.propose() is None
-    after = read(tmp_path / "c")
-    assert [r.labels for r in after.measured()] == [10, 15, 20, 25, 25]
-    assert after.measured()[-1].metrics.classes != after.measured()[-2].metrics.classes
+    after = read_campaign(tmp_path / "c")
+    assert [r.labels for r in after.measured_rounds()] == [10, 15, 20, 25, 25]
+    assert after.measured_rounds()[-1].metrics.classes != after.measured_rounds()[-2].metrics.classes
     assert after.ended == "budget"
 
 
@@ -586,7 +586,7 @@ def test_an_answer_counts_in_the_round_in_which_it_was_given(tmp_path):
         c.accept(oracle.answer(c.propose().ids[:3]))
         c.close_round()
         c.run()
-    found = read(tmp_path)
+    found = read_campaign(tmp_path)
     assert sum(len(r.asked) for r in found.rounds) > found.spent == 20
     assert sum(len(r.answers) for r in found.rounds) == found.spent
     assert len(found.rounds[1].answers) == 3

@@ -16,8 +16,7 @@ from versionspace.campaign import environment as conditions
 from versionspace.campaign.grid import run
 from versionspace.campaign.setup import prepare
 from versionspace.errors import InputError
-from versionspace.store import Event, Ledger, StoreError, read, verify
-from versionspace.store.layout import read_arrays, write_arrays
+from versionspace.store import Event, Ledger, StoreError, read_arrays, read_campaign, verify, write_arrays
 
 
 def half(folder, wanted):
@@ -50,8 +49,8 @@ def older(folder, without=(), settings=()):
 def test_labels_that_changed_since_the_start_are_refused(where, tmp_path):
     photos = class_folders(tmp_path / "photos")
     folder = half(tmp_path / "c", of_folder(photos, "data.test=12"))
-    before, record = (folder / "ledger.sqlite").read_bytes(), read(folder)
-    names, ids = record.files(), set(record.split()[where].tolist())
+    before, record = (folder / "ledger.sqlite").read_bytes(), read_campaign(folder)
+    names, ids = record.file_names(), set(record.split()[where].tolist())
     file = next(name for i, name in names.items() if i in ids and name.startswith("class1/"))
     elsewhere = photos / file.replace("class1", "class2")
     (photos / file).rename(elsewhere)
@@ -141,7 +140,7 @@ def test_one_that_has_ended_is_looked_at_under_other_versions_but_not_reopened(t
     with Campaign.open(tmp_path / "c", accept_different=True) as campaign:
         campaign.reopen(15)
         assert campaign.run().state.spent() == 15
-    assert read(tmp_path / "c").state.newest["versions"]["torch"] == "9.9"
+    assert read_campaign(tmp_path / "c").state.latest_environment["versions"]["torch"] == "9.9"
     assert verify(tmp_path / "c") == {tmp_path / "c": []}
 
 
@@ -162,9 +161,9 @@ def test_another_processor_is_refused_unless_accepted(begun, tmp_path):
     assert "--accept-different" in said
     assert (folder / "ledger.sqlite").read_bytes() == before
     assert resumed("--accept-different").returncode == 0
-    record = read(folder)
+    record = read_campaign(folder)
     assert record.state.ended == "budget"
-    assert record.state.environment["arithmetic"] != record.state.newest["arithmetic"]
+    assert record.state.environment["arithmetic"] != record.state.latest_environment["arithmetic"]
     assert verify(folder) == {folder: []}
 
 
@@ -194,7 +193,7 @@ def test_a_grid_grows_where_its_first_ensemble_was_trained(kind, name, value, sa
     if kind == "begun":
         assert (new / "ledger.sqlite").read_bytes() == before
     else:
-        assert not read(new).state.begun, "so that it may begin elsewhere"
+        assert not read_campaign(new).state.begun, "so that it may begin elsewhere"
     made = run(small, methods=["gvd", "random"], seeds=[0], out=grid, progress=False, accept_different=True)
     assert made.failed == {}
     assert {record.ended for record in made.campaigns()} == {"budget"}
@@ -217,7 +216,7 @@ def test_a_ledger_that_does_not_know_its_processor_goes_on(begun, tmp_path, monk
     monkeypatch.setattr(conditions, "arithmetic", lambda _: "an abacus")
     with Campaign.open(folder) as campaign:
         assert campaign.run().state.ended == "budget"
-    assert read(folder).state.newest["arithmetic"] == "an abacus"
+    assert read_campaign(folder).state.latest_environment["arithmetic"] == "an abacus"
 
 
 def test_one_that_has_ended_is_looked_at_where_its_device_is_not(tmp_path, monkeypatch):

@@ -11,9 +11,9 @@ from campaign.tiny import class_folders, config, of_folder
 from versionspace.campaign import Campaign
 from versionspace.campaign import local_executor as processes
 from versionspace.campaign.grid import News, prepare, resume, run
-from versionspace.config import Grid, read_text, written
+from versionspace.config import GridConfig, parse_config, to_toml
 from versionspace.errors import InputError
-from versionspace.store import Event, Ledger, Lock, LockedError, StoreError, campaigns, read, verify
+from versionspace.store import Event, Ledger, Lock, LockedError, StoreError, campaigns, read_campaign, verify
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +30,7 @@ def test_a_campaign_for_each_method_and_seed(grid):
 
 
 def test_methods_start_from_the_same_split_labels_and_ensemble(grid):
-    gvd, other, random = (read(grid.folder / p) for p in ("gvd/0", "gvd/1", "random/0"))
+    gvd, other, random = (read_campaign(grid.folder / p) for p in ("gvd/0", "gvd/1", "random/0"))
     assert gvd.rounds[0].asked == random.rounds[0].asked != other.rounds[0].asked
     assert gvd.rounds[1].metrics == random.rounds[1].metrics
     assert gvd.rounds[1].asked != random.rounds[1].asked
@@ -40,20 +40,23 @@ def test_methods_start_from_the_same_split_labels_and_ensemble(grid):
 def test_the_first_ensemble_is_the_one_that_a_lone_campaign_fits(grid, tmp_path):
     with Campaign.create(tmp_path, config("query.method=gvd")) as campaign:
         campaign.run()
-    alone = [(r.asked, r.metrics) for r in read(tmp_path).rounds]
-    assert alone == [(r.asked, r.metrics) for r in read(grid.folder / "gvd" / "0").rounds]
+    alone = [(r.asked, r.metrics) for r in read_campaign(tmp_path).rounds]
+    assert alone == [(r.asked, r.metrics) for r in read_campaign(grid.folder / "gvd" / "0").rounds]
 
 
 def test_a_grid_grows_and_keeps_what_is_there(grid, tmp_path):
     first = run(config(), methods=["gvd"], seeds=[0], out=tmp_path, progress=False)
-    before = read(tmp_path / "gvd" / "0")
+    before = read_campaign(tmp_path / "gvd" / "0")
     heard = []
     run(config(), methods=["gvd", "random"], seeds=[0], out=tmp_path, progress=heard.append)
     assert {news.folder for news in heard} == {tmp_path / "random" / "0"}
-    assert read(tmp_path / "gvd" / "0").state == before.state
-    known = read_text((first.folder / "grid.toml").read_text())
+    assert read_campaign(tmp_path / "gvd" / "0").state == before.state
+    known = parse_config((first.folder / "grid.toml").read_text())
     assert known.grid.methods == ("gvd", "random")
-    assert read(tmp_path / "random" / "0").rounds[2].metrics == read(grid.folder / "random" / "0").rounds[2].metrics
+    assert (
+        read_campaign(tmp_path / "random" / "0").rounds[2].metrics
+        == read_campaign(grid.folder / "random" / "0").rounds[2].metrics
+    )
 
 
 def test_a_grid_of_methods_without_a_vote_grows_by_one_that_takes_it(tmp_path):
@@ -62,7 +65,7 @@ def test_a_grid_of_methods_without_a_vote_grows_by_one_that_takes_it(tmp_path):
     Campaign.open(tmp_path / "random" / "0").close()
     prepare(hard, tmp_path, ["random", "gvd"], [0])
     Campaign.open(tmp_path / "gvd" / "0").close()
-    votes = {method: read(tmp_path / method / "0").config.query.vote for method in ("random", "gvd")}
+    votes = {method: read_campaign(tmp_path / method / "0").config.query.vote for method in ("random", "gvd")}
     assert votes == {"random": "soft", "gvd": "hard"}
     with pytest.raises(InputError, match="query.vote: 'hard' before, 'soft' now"):
         prepare(config("query.method=random"), tmp_path, ["gvd"], [0])
@@ -99,10 +102,12 @@ def test_changes_are_made_to_a_config_and_seeds_may_be_numpys(tmp_path):
 def left_before_its_split(folder, *changes):
     """As a process leaves it that was killed between its first two events, with a config that cannot be run."""
     wrong = config("data.pool=99999", *changes)
-    write(folder / "grid.toml", written(wrong.model_copy(update={"grid": Grid(methods=("gvd", "ge"), seeds=(0,))})))
+    write(
+        folder / "grid.toml", to_toml(wrong.model_copy(update={"grid": GridConfig(methods=("gvd", "ge"), seeds=(0,))}))
+    )
     for method in ("gvd", "ge"):
         path = folder / method / "0"
-        write(path / "campaign.toml", written(wrong.campaign(method, 0)))
+        write(path / "campaign.toml", to_toml(wrong.campaign(method, 0)))
         with Ledger.open(path / "ledger.sqlite") as ledger:
             ledger.append([Event("begun", 0, {"classes": [], "method": method, "seed": 0}), Event("resumed")])
 
@@ -124,7 +129,7 @@ def test_a_config_of_which_nothing_came_gives_way_to_another(tmp_path):
         resume(tmp_path, progress=False)
     with pytest.raises(InputError, match="too few"):
         run(config("data.pool=9999"), methods=["gvd"], seeds=[0], out=tmp_path, progress=False)
-    assert read_text((tmp_path / "gvd" / "0" / "campaign.toml").read_text()).data.pool == 99999
+    assert parse_config((tmp_path / "gvd" / "0" / "campaign.toml").read_text()).data.pool == 99999
     made = run(config("budget.total=10"), methods=["gvd", "random"], seeds=[0], out=tmp_path, progress=False)
     assert made.failed == {}
     assert [(r.method, r.spent, r.ended) for r in made.campaigns()] == [("gvd", 10, "budget"), ("random", 10, "budget")]
@@ -181,10 +186,10 @@ def test_one_that_fails_does_not_stop_the_others(tmp_path):
     (tmp_path / "gvd" / "0" / "split.npz").mkdir()
     made = run(config(), methods=["gvd", "random"], seeds=[0], out=tmp_path, progress=False)
     assert list(made.failed) == [tmp_path / "gvd" / "0"]
-    assert read(tmp_path / "random" / "0").ended == "budget"
+    assert read_campaign(tmp_path / "random" / "0").ended == "budget"
     (tmp_path / "gvd" / "0" / "split.npz").rmdir()
     assert resume(tmp_path, progress=False).failed == {}
-    assert read(tmp_path / "gvd" / "0").ended == "budget"
+    assert read_campaign(tmp_path / "gvd" / "0").ended == "budget"
 
 
 def test_news_tell_of_stages_and_rounds(tmp_path):
@@ -263,17 +268,19 @@ def test_a_campaign_of_a_machine_with_a_device_goes_on_on_one_without(tmp_path):
         config("budget.total=15", "machine.device=cpu"), methods=["gvd"], seeds=[0], out=tmp_path, progress=False
     )
     assert made.failed == {}
-    assert read(tmp_path / "gvd" / "0").ended == "budget"
+    assert read_campaign(tmp_path / "gvd" / "0").ended == "budget"
 
 
-def test_an_empty_ledger_is_a_campaign_that_has_not_begun(tmp_path):
+def test_an_empty_ledger_is_damaged_and_not_begun_again(tmp_path):
     prepare(config("budget.total=10"), tmp_path, ["gvd", "random"], [0])
-    (tmp_path / "gvd" / "0" / "ledger.sqlite").touch()
-    assert not any(verify(tmp_path).values())
-    assert read(tmp_path / "gvd" / "0").rounds == ()
-    made = resume(tmp_path, progress=False)
-    assert made.failed == {}
-    assert [r.ended for r in made.campaigns()] == ["budget", "budget"]
+    empty = tmp_path / "gvd" / "0"
+    (empty / "ledger.sqlite").touch()
+    assert "expected a ledger of format 1, got format 0" in verify(tmp_path)[empty][0]
+    assert verify(tmp_path)[tmp_path / "random" / "0"] == []
+    for way in (lambda: read_campaign(empty), lambda: Campaign.open(empty), lambda: resume(tmp_path, progress=False)):
+        with pytest.raises(StoreError, match="got format 0"):
+            way()
+    assert (empty / "ledger.sqlite").stat().st_size == 0
 
 
 def test_a_campaign_that_lost_its_ledger_is_damaged_and_not_begun_again(tmp_path):
@@ -284,7 +291,7 @@ def test_a_campaign_that_lost_its_ledger_is_damaged_and_not_begun_again(tmp_path
     before = contents(lost)
     assert verify(tmp_path) == {lost: ["ledger.sqlite is missing"], tmp_path / "random" / "0": []}
     made = run(config("budget.total=10"), methods=["gvd"], seeds=[0], out=tmp_path, progress=False)
-    assert "expected ledger.sqlite beside what was stored with it, got none" in made.failed[lost]
+    assert "expected ledger.sqlite beside the results that it describes, got none" in made.failed[lost]
     with pytest.raises(InputError, match="budget.total: 10 before, 15 now"):
         run(config("budget.total=15"), methods=["gvd"], seeds=[0], out=tmp_path, progress=False)
     with pytest.raises(StoreError, match="from a backup"):

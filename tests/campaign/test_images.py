@@ -12,7 +12,7 @@ from versionspace.campaign import Campaign
 from versionspace.campaign.cold_start import simple_features
 from versionspace.campaign.images import Cut, Pictures, cut, opened, restored, shape_of
 from versionspace.errors import InputError
-from versionspace.store import read
+from versionspace.store import read_campaign
 
 
 @pytest.fixture(scope="module")
@@ -100,8 +100,8 @@ def test_a_folder_that_was_moved_is_the_same_and_another_is_not(photos, tmp_path
     new = photos.rename(tmp_path / "elsewhere")
     with Campaign.open(tmp_path / "c", images=new) as campaign:
         campaign.run()
-    assert read(tmp_path / "c").config.data.name == str(new)
-    both = [[(r.asked, r.utilities, r.metrics) for r in read(tmp_path / n).rounds] for n in ("c", "plain")]
+    assert read_campaign(tmp_path / "c").config.data.name == str(new)
+    both = [[(r.asked, r.utilities, r.metrics) for r in read_campaign(tmp_path / n).rounds] for n in ("c", "plain")]
     assert both[0] == both[1]
     Campaign.create(tmp_path / "digits", config()).close()
     with pytest.raises(InputError, match="none for a campaign on digits"):

@@ -4,7 +4,7 @@ import numpy as np
 from PIL import Image
 
 from versionspace import data
-from versionspace.config import read_text
+from versionspace.config import parse_config
 
 TOML = """
 [data]
@@ -28,7 +28,7 @@ total = 25
 
 
 def config(*changes, toml=TOML):
-    return read_text(toml, "tiny", changes)
+    return parse_config(toml, "tiny", changes)
 
 
 def class_folders(root):
@@ -60,4 +60,4 @@ total = 9
 
 def of_folder(photos, *changes):
     """A campaign on `class_folders`."""
-    return read_text(FOLDER.format(photos=photos), "photos", changes)
+    return parse_config(FOLDER.format(photos=photos), "photos", changes)

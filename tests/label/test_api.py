@@ -48,7 +48,7 @@ def test_any_class_of_the_campaign_is_accepted_whatever_its_name(folder, name):
 def test_seconds_are_clipped_and_never_cause_a_refusal(client, service, seconds, kept):
     image = next_image(client)
     assert send(client, image, "a-weekend", name="1", seconds=seconds).json()["taken"] == ["a-weekend"]
-    assert service.state.labels[image].shown["seconds"] == kept
+    assert service.state.labels[image].details["seconds"] == kept
 
 
 @pytest.fixture
@@ -66,7 +66,7 @@ def test_the_guess_that_was_seen_is_stored_even_if_there_is_a_newer_one(client, 
     image, seen = next_image(client), {"name": "1", "agreement": agreement}
     assert send(client, image, "it-was-seen", name="1", when=when, guess=seen).json()["taken"] == ["it-was-seen"]
     stored = {"class": "1", "agreement": agreement, "shown": when}
-    assert service.state.labels[image].shown["guess"] == stored
+    assert service.state.labels[image].details["guess"] == stored
     assert LabelService(service.campaign).history.current[image].details["guess"] == stored, "on disk too"
 
 
@@ -76,7 +76,7 @@ def test_the_guess_that_was_seen_is_stored_even_if_there_is_a_newer_one(client, 
 def test_the_newest_guess_is_stored_where_none_was_seen(client, service, newest, more):
     image = next_image(client)
     assert send(client, image, "not-seen", name="1", **more).json()["taken"] == ["not-seen"]
-    assert service.state.labels[image].shown["guess"] == newest | {"shown": "hidden"}
+    assert service.state.labels[image].details["guess"] == newest | {"shown": "hidden"}
 
 
 @pytest.mark.parametrize("when", ["before", "after"])

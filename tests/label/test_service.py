@@ -12,9 +12,7 @@ from versionspace.label.leases import LEASE_SECONDS
 from versionspace.label.messages import Answer, PoolVotes
 from versionspace.label.service import LabelService
 from versionspace.label.trainer_messages import RoundResult
-from versionspace.store.errors import StoreError
-from versionspace.store.ledger import Event
-from versionspace.store.record import read
+from versionspace.store import Event, StoreError, read_campaign
 
 
 def reply(image, name, uid, **more):
@@ -59,7 +57,7 @@ def never_asked(service, count):
 def test_no_image_is_served_twice_and_every_answer_is_in_the_ledger(service):
     shown = label(service, 25)
     assert len(set(shown)) == 25
-    stored = read(service.campaign.folder.path).state
+    stored = read_campaign(service.campaign.folder.path).state
     assert {i: label.name for i, label in stored.labels.items()} == {i: service.truth[i] for i in shown}
     assert stored.problems == []
 
@@ -366,7 +364,7 @@ def test_the_guess_is_sent_only_to_tabs_that_show_it(service):
     question = service.next_questions("a", "", (), 1, "after").questions[0]
     assert question.guess is not None
     service.answer("a", "", [reply(question.image, "1", "with-guess", guess_timing="after", guess=question.guess)])
-    assert service.state.labels[question.image].shown["guess"]["shown"] == "after"
+    assert service.state.labels[question.image].details["guess"]["shown"] == "after"
 
 
 def test_a_class_added_later_can_be_used(service):
@@ -381,7 +379,7 @@ def test_skipped_images_cost_no_budget_and_are_not_asked_again(service):
     service.answer("tab", "", [Answer("skip-it-1", "skip", image)])
     assert service.spent() == 0
     assert image not in {q.image for q in service.next_questions("tab", "", (), 12).questions}
-    assert service.state.labels[image].shown["reason"] == "skipped"
+    assert service.state.labels[image].details["reason"] == "skipped"
 
 
 def test_a_campaign_ends_when_every_image_is_skipped(folder):
@@ -402,7 +400,7 @@ def test_an_ask_that_cannot_be_stored_changes_nothing(service):
         try:
             service.next_questions(f"tab-{number}", "", (), 5)
         except StoreError as error:
-            failed += "room on the disk" in str(error)
+            failed += "free space on the disk" in str(error)
     assert failed > 40, "too few requests needed a new ask, or the disk was not full"
     assert service.next_round_size() is None
     assert service.state.ended == ""
@@ -434,7 +432,7 @@ def last_round(service, last_event=None):
     round_ = service.newest_round() + 1
     measured = Event("measured", round_, metrics(sum(service.class_counts().values())))
     events = [measured, Event("ended", round_, {"why": "budget"})]
-    last_event = service.state.last if last_event is None else last_event
+    last_event = service.state.last_event if last_event is None else last_event
     service.commit_round(RoundResult(events, last_event=last_event), 1.0)
 
 
@@ -449,7 +447,7 @@ def test_a_larger_budget_reopens_an_ended_campaign(service):
     assert service.spent() == before + 5
     assert service.next_questions("tab", "", (), 1).questions == []
     last_round(service)
-    stored = read(service.campaign.folder.path)
+    stored = read_campaign(service.campaign.folder.path)
     assert (stored.budget, stored.spent, stored.ended, stored.state.problems) == (before + 5, before + 5, "budget", [])
     assert LabelService(service.campaign).budget == before + 5
     with pytest.raises(InputError, match=f"at least {before + 5}"):
@@ -458,7 +456,7 @@ def test_a_larger_budget_reopens_an_ended_campaign(service):
 
 def test_a_correction_after_the_end_trains_a_last_model(service):
     finished(service)
-    image = next(iter(service.state.given()))
+    image = next(iter(service.state.training_labels()))
     service.answer("tab", "", [reply(image, "2" if service.truth[image] != "2" else "1", "a-correction")])
     assert not service.state.ended
     assert service.next_round_size() is not None
@@ -470,8 +468,8 @@ def test_a_correction_after_the_end_trains_a_last_model(service):
 
 def test_a_round_trained_without_the_last_correction_does_not_end_the_campaign(service):
     label(service, service.budget, session="to-the-end")
-    snapshot = service.state.last
-    image = next(iter(service.state.given()))
+    snapshot = service.state.last_event
+    image = next(iter(service.state.training_labels()))
     service.answer("tab", "", [reply(image, "2" if service.truth[image] != "2" else "1", "a-correction")])
     last_round(service, last_event=snapshot)
     assert not service.state.ended

@@ -10,7 +10,7 @@ import pytest
 
 from versionspace.label import supervisor as module
 from versionspace.label.supervisor import Supervisor, TrainerStatus
-from versionspace.store.errors import full
+from versionspace.store import disk_full
 
 READY = """print('{"kind": "ready"}', flush=True)"""
 WAIT = "import sys; sys.stdin.read()"
@@ -102,11 +102,11 @@ def test_a_full_disk_is_reported(supervise, service, monkeypatch):
     next_round_size = service.next_round_size
 
     def no_room():
-        raise full(service.campaign.folder.path)
+        raise disk_full(service.campaign.folder.path)
 
     monkeypatch.setattr(service, "next_round_size", no_room)
     supervisor = supervise(f"{READY}; {WAIT}", pause=0.3)
-    assert "room on the disk" in problem(supervisor)
+    assert "free space on the disk" in problem(supervisor)
     monkeypatch.setattr(service, "next_round_size", next_round_size)
     until(lambda: supervisor.status().stage == "idle")
 

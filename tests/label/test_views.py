@@ -13,11 +13,10 @@ from versionspace.label.cold_start import FarthestFirst
 from versionspace.label.history import History
 from versionspace.label.image_encoding import ImageEncoder
 from versionspace.label.messages import Answer
-from versionspace.label.queue import TRAINING_PURPOSES, OpenAsks
+from versionspace.label.queue import OpenAsks
 from versionspace.label.status import page_status
 from versionspace.label.views import LabelCounts, Views
-from versionspace.store.ledger import Event
-from versionspace.store.state import State, replay
+from versionspace.store import TRAINING_PURPOSES, Event, State, replay
 
 IMAGES = [f"image-{number:02d}" for number in range(12)]
 CLASSES = ["cat", "dog"]
@@ -118,13 +117,13 @@ def assert_like_a_scan(views, state):
     assert asks.count_in(newest) == sum(ask.round == newest for ask in state.asks)
     assert asks.has_query(newest) == any(ask.purpose == "query" and ask.round == newest for ask in state.asks)
     assert counts.spent == state.spent()
-    assert counts.per_class(CLASSES) == {name: Counter(state.given().values())[name] for name in CLASSES}
-    assert counts.training() == len(state.given())
-    assert counts.last_answer == max((label.number for label in state.labels.values()), default=0)
+    assert counts.per_class(CLASSES) == {name: Counter(state.training_labels().values())[name] for name in CLASSES}
+    assert counts.training() == len(state.training_labels())
+    assert counts.last_answer == max((label.event for label in state.labels.values()), default=0)
     current = {image: answer.name for image, answer in history.current.items()}
     assert current | dict.fromkeys(history._returned) == {i: label.name for i, label in state.labels.items()}
     assert not current.keys() & history._returned.keys()
-    assert farthest_first.left == sum(i not in state.places and i not in state.gone for i in IMAGES)
+    assert farthest_first.left == sum(i not in state.places and i not in state.missing for i in IMAGES)
 
 
 @given(st.data())
@@ -136,8 +135,8 @@ def test_views_kept_up_to_date_equal_views_rebuilt_and_a_scan_of_the_state(data)
         replay([event], state)
     for _ in range(data.draw(st.integers(1, 25))):
         if data.draw(st.integers(0, 4)) == 0:
-            state.gone = data.draw(st.frozensets(st.sampled_from(IMAGES)))
-            views.set_missing(state.gone)
+            state.missing = data.draw(st.frozensets(st.sampled_from(IMAGES)))
+            views.set_missing(state.missing)
         event = ledger.draw(data)
         views.apply(event)
         replay([event], state)
@@ -145,11 +144,11 @@ def test_views_kept_up_to_date_equal_views_rebuilt_and_a_scan_of_the_state(data)
     for missing_first in (True, False):
         rebuilt = AllViews()
         if missing_first:
-            rebuilt.set_missing(state.gone)
+            rebuilt.set_missing(state.missing)
         for event in ledger.events:
             rebuilt.apply(event)
         if not missing_first:
-            rebuilt.set_missing(state.gone)
+            rebuilt.set_missing(state.missing)
         assert rebuilt.contents() == views.contents()
 
 

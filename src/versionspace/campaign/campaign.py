@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from versionspace import rng
-from versionspace.campaign.cold_start import diverse, simple_features
+from versionspace.campaign.cold_start import select_diverse, simple_features
 from versionspace.campaign.environment import TRUTH, agree, same_classes, same_truth
 from versionspace.campaign.first_ensemble import First
 from versionspace.campaign.images import Pictures, opened, restored, sentence
@@ -20,10 +20,19 @@ from versionspace.data import DATASETS, Dataset
 from versionspace.data.folder.scan import is_folder
 from versionspace.errors import InputError
 from versionspace.oracle import Simulated
-from versionspace.store.errors import StoreError
-from versionspace.store.layout import Folder, Lock, read_arrays, read_config, write_arrays
-from versionspace.store.ledger import Event, Ledger
-from versionspace.store.state import Ask, replay
+from versionspace.store import (
+    Answered,
+    Ask,
+    CampaignFolder,
+    Event,
+    Ledger,
+    Lock,
+    StoreError,
+    read_arrays,
+    read_stored_config,
+    replay,
+    write_arrays,
+)
 from versionspace.text import printable
 from versionspace.types import ImageId
 
@@ -52,8 +61,8 @@ class Campaign:
     """Algorithm 1 of the paper, on a dataset or with a person.
 
     >>> import tempfile
-    >>> from versionspace.config import read
-    >>> config = read("demo", ["ensemble.members=2", "training.epochs=2", "budget.total=20"])
+    >>> from versionspace.config import read_config
+    >>> config = read_config("demo", ["ensemble.members=2", "training.epochs=2", "budget.total=20"])
     >>> with tempfile.TemporaryDirectory() as folder, Campaign.create(folder, config) as campaign:
     ...     oracle = campaign.oracle()
     ...     for proposal in campaign:
@@ -63,8 +72,9 @@ class Campaign:
     """
 
     def __init__(
-        self, folder: Folder, config: Config, ledger: Ledger, lock: Lock, dataset: Dataset, stored: Pictures | None,
-        first: First | None, threads: int | None, report: Callable[[Step], None], accept_different: bool,
+        self, folder: CampaignFolder, config: Config, ledger: Ledger, lock: Lock, dataset: Dataset,
+        stored: Pictures | None, first: First | None, threads: int | None, report: Callable[[Step], None],
+        accept_different: bool,
     ) -> None:  # fmt: skip
         self.folder, self.config, self.dataset = folder, config, dataset
         self._ledger, self._lock = ledger, lock
@@ -72,9 +82,9 @@ class Campaign:
         self._listeners: list[Callable[[Event], None]] = []
         self.state = replay(ledger.events(), ledger=ledger.path)
         self.pictures = stored or self._cut()
-        self.state.gone = self.pictures.gone
-        if self.state.gone:
-            _log.warning("%s", sentence(self.state.gone, self.pictures.files, self.pictures.whole.total))
+        self.state.missing = self.pictures.gone
+        if self.state.missing:
+            _log.warning("%s", sentence(self.state.missing, self.pictures.files, self.pictures.whole.total))
         self.rounds = Rounds(config, self.pictures, folder, first=first, threads=threads, report=report)
         self._features: np.ndarray[Any, Any] | None = None
 
@@ -84,7 +94,7 @@ class Campaign:
     ) -> "Campaign":  # fmt: skip
         """Begins a campaign in a new folder, or goes on with one that has this very config."""
         path, dataset = Path(folder), None
-        if untouched(Folder(path)):
+        if untouched(CampaignFolder(path)):
             now = config if images is None else moved(config, images)
             dataset = opened(now)
             checked(now, dataset)
@@ -109,19 +119,19 @@ class Campaign:
         numpy or the processor, which may give other bits, are others than when it began; with a person nobody minds.
         ``images``: where the folder of images lies now, if it was moved. ``dataset``: the config's, if at hand.
         """
-        found = Folder(Path(folder))
+        found = CampaignFolder(Path(folder))
         if not found.config.is_file():
             raise StoreError(
                 str(folder), expected="a campaign's folder, with campaign.toml in it", got="none",
                 fix="Begin one with Campaign.create or `versionspace run`.",
             )  # fmt: skip
-        found.refuse_lost()
-        config = read_config(found.config)
+        found.reject_lost_ledger()
+        config = read_stored_config(found.config)
         lock = Lock(found.path).take()
         try:
             ledger = Ledger.open(found.ledger)
             try:
-                found.clean()
+                found.remove_unfinished()
                 before, config = config, config if images is None else moved(config, images)
                 dataset = _dataset(found, config, ledger) if dataset is None else dataset
                 stored = _stored(found, config, dataset, ledger)
@@ -172,8 +182,8 @@ class Campaign:
                     fix="Answer the ids of a proposal: they are the images' own, not positions.",
                 )  # fmt: skip
             ask, rank = place
-            body = {"id": image, "class": self._class(answer), "part": ask.part, "rank": rank, **(shown or {})}
-            events.append(Event("answered", ask.round, body, who=who, uid=(uids or {}).get(image)))
+            answered = Answered(image, self._class(answer), ask.part, rank, shown or {})
+            events.append(Event("answered", ask.round, answered.to_body(), who=who, uid=(uids or {}).get(image)))
         self.commit(events)
 
     def close_round(self) -> None:
@@ -239,12 +249,12 @@ class Campaign:
         """Proposals until the end; each must be answered, or its round closed, before the next."""
         before: tuple[int, int] | None = None
         while (proposal := self.propose()) is not None:
-            if before == (proposal.round, self.state.last):
+            if before == (proposal.round, self.state.last_event):
                 raise InputError(
                     "answers", expected="campaign.accept or campaign.close_round between proposals", got="neither",
                     fix="Pass {id: None} for images that cannot be labelled.",
                 )  # fmt: skip
-            before = (proposal.round, self.state.last)
+            before = (proposal.round, self.state.last_event)
             yield proposal
 
     def close(self) -> None:
@@ -261,7 +271,7 @@ class Campaign:
     def commit(self, events: Sequence[Event]) -> None:
         """Appends events, all or none, and takes them in; durable once it returns."""
         self._ledger.append(events)
-        committed = self._ledger.events(after=self.state.last)
+        committed = self._ledger.events(after=self.state.last_event)
         replay(committed, self.state)
         for listener in self._listeners:
             for event in committed:
@@ -270,7 +280,7 @@ class Campaign:
     def subscribe(self, listener: Callable[[Event], None]) -> None:
         """Call ``listener`` with every committed event: at once with those so far, then with each new one."""
         for event in self._ledger.events():
-            if event.number <= self.state.last:
+            if event.number <= self.state.last_event:
                 listener(event)
         self._listeners.append(listener)
 
@@ -297,7 +307,7 @@ class Campaign:
 
     def _cold_start(self) -> list[Event]:
         """Asks for unlike images until each class has a label; no events: it is time to train."""
-        state, given = self.state, self.state.given()
+        state, given = self.state, self.state.training_labels()
         missing = [name for name in state.classes if name not in given.values()]
         if given and (len(self.pictures.cut.initial) or not missing):
             return []
@@ -317,7 +327,7 @@ class Campaign:
         size = min(self.config.cold_start.size or max(2, len(state.classes)), cap - len(given), budget, len(fresh))
         if self._features is None:
             self._features = simple_features(self.pictures.pool(ids))
-        chosen, distances = diverse(self._features, ids, asked, size, rng.key(self.config.seed, "cold start"))
+        chosen, distances = select_diverse(self._features, ids, asked, size, rng.key(self.config.seed, "cold start"))
         return [proposed(0, len(state.asks), "cold start", chosen, distances)]
 
     def _shown(self, ask: Ask) -> Proposal:
@@ -346,7 +356,7 @@ class Campaign:
         )  # fmt: skip
 
 
-def _dataset(folder: Folder, config: Config, ledger: Ledger) -> Dataset:
+def _dataset(folder: CampaignFolder, config: Config, ledger: Ledger) -> Dataset:
     """The images; of a campaign that has begun the folder may lie elsewhere now."""
     name = config.data.name
     begun = config.oracle.kind != "person" and "split" in ledger.kinds()
@@ -358,7 +368,7 @@ def _dataset(folder: Folder, config: Config, ledger: Ledger) -> Dataset:
     return opened(config)
 
 
-def _stored(folder: Folder, config: Config, dataset: Dataset, ledger: Ledger) -> Pictures | None:
+def _stored(folder: CampaignFolder, config: Config, dataset: Dataset, ledger: Ledger) -> Pictures | None:
     """The images of a campaign that has begun; a folder that is not hers is refused before anything is written."""
     state, person = replay(ledger.events(), ledger=ledger.path), config.oracle.kind == "person"
     if state.begun is not None:

@@ -1,4 +1,4 @@
-"""Where no labels are known: images that are unlike each other, by k-centre on simple features."""
+"""The first images to label if no labels are known: k-centre on mean colours, so that they differ from each other."""
 
 import numpy as np
 
@@ -53,8 +53,8 @@ def standardise(features: Floats) -> Floats:
     return centred
 
 
-def diverse(features: Floats, ids: Array, asked: Array, k: int, seed: int) -> tuple[Array, Floats]:
-    """Ids of the k images farthest from those asked so far and from each other, and their distances."""
+def select_diverse(features: Floats, ids: Array, asked: Array, k: int, seed: int) -> tuple[Array, Floats]:
+    """Return the ids of the k images farthest from the images asked so far and from each other, and their distances."""
     before = np.isin(ids, asked)
     return query(
         "coreset",

@@ -11,16 +11,13 @@ from typing import Any
 import numpy as np
 
 from versionspace.campaign.images import Pictures
-from versionspace.campaign.learner import training_of
-from versionspace.config import VOTE, Config, settings
+from versionspace.campaign.learner import group_sizes, training_of
+from versionspace.config import VOTE, Config, flat_settings
 from versionspace.data import DATASETS, Dataset
-from versionspace.ensemble.settings import sizes
 from versionspace.machine import cores
 from versionspace.query.methods import TABLE
 from versionspace.runtime import arithmetic, pick_device
-from versionspace.store.errors import StoreError
-from versionspace.store.ledger import Event, Ledger, encoded
-from versionspace.store.state import replay
+from versionspace.store import Event, Ledger, StoreError, canonical_json, replay
 from versionspace.types import Array
 
 TRUTH = "truth"
@@ -44,7 +41,7 @@ def agree(
     """
     state, person = replay(ledger.events(), ledger=ledger.path), config.oracle.kind == "person"
     height, width, channels = dataset.train.images.shape[1:]
-    table = sizes(config.ensemble.net, (channels, height, width))
+    table = group_sizes(config, (channels, height, width))
     checks = dict(dataset.checksums) if dataset.report is None else {}
     body: dict[str, Any] = {
         "method": config.query.method,
@@ -54,7 +51,7 @@ def agree(
         "sizes": asdict(table),
         "training": asdict(training_of(config, dataset.train.labels is not None)),
         "config": _settings(config),
-        "dataset": {"name": config.data.name, "sha256": hashlib.sha256(encoded(checks).encode()).hexdigest()},
+        "dataset": {"name": config.data.name, "sha256": hashlib.sha256(canonical_json(checks).encode()).hexdigest()},
     }
     environment: dict[str, Any] = {
         "versions": _versions(),
@@ -72,7 +69,7 @@ def agree(
         return
     if not person:
         _same_settings(state.begun, body)
-    changed = _others(state.newest if person else state.environment, environment)
+    changed = _others(state.latest_environment if person else state.environment, environment)
     if state.ended and not on and not (person and changed):
         return
     other = {name: body[name] for name in ("sizes", "training", "dataset", "net") if _differ(name, state.begun, body)}
@@ -168,7 +165,7 @@ def _settings(config: Config) -> dict[str, str]:
     """A folder may be moved, its images are compared one by one; and a vote is only of some methods."""
     moves = () if config.data.name in DATASETS else ("data.name",)
     unused = () if TABLE[config.query.method].takes_vote else (VOTE,)
-    return settings(config, but=("preset", *moves, *unused))
+    return flat_settings(config, ignore=("preset", *moves, *unused))
 
 
 def _same_settings(begun: Mapping[str, Any], body: Mapping[str, Any]) -> None:

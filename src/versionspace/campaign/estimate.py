@@ -11,12 +11,11 @@ from pathlib import Path
 import numpy as np
 
 from versionspace.campaign.images import Pictures, opened
-from versionspace.campaign.learner import learner, training_of
+from versionspace.campaign.learner import Learner, group_sizes, make_learner, training_of
 from versionspace.campaign.round import Candidates, choose
 from versionspace.campaign.setup import checked, fitting
-from versionspace.config import Config, sentences
-from versionspace.ensemble.ensemble import Ensemble
-from versionspace.ensemble.settings import Training, sizes
+from versionspace.config import Config, as_input_errors
+from versionspace.ensemble import Training
 from versionspace.machine import cores
 from versionspace.query.methods import find
 
@@ -70,7 +69,7 @@ def plan(config: Config, methods: Sequence[str] | None = None, seeds: Sequence[i
     began = time.perf_counter()
     wanted = tuple(methods or config.grid.methods or (config.query.method,))
     numbers = tuple(seeds or config.grid.seeds or (config.seed,))
-    with sentences("plan"):
+    with as_input_errors("plan"):
         each = [config.campaign(find(method).name, config.seed) for method in wanted]
     for one in each:
         fitting(one)
@@ -93,7 +92,7 @@ def plan(config: Config, methods: Sequence[str] | None = None, seeds: Sequence[i
 
     asking = {m: _asking(config, m, pictures, fitted) * len(pictures.cut.pool) * (len(labels) - 1) for m in wanted}
     by_method = {m: fits(likely) + asking[m] for m in wanted}
-    weights = sum(value.nbytes for value in _arrays(fitted)) * config.ensemble.members // fitted.members
+    weights = fitted.weight_bytes * config.ensemble.members // fitted.members
     votes = config.ensemble.members * len(pictures.cut.test) // 4 + len(pictures.cut.pool)
     campaigns = len(wanted) * len(numbers)
     return Plan(
@@ -111,23 +110,23 @@ def plan(config: Config, methods: Sequence[str] | None = None, seeds: Sequence[i
     )
 
 
-def _measured(config: Config, pictures: Pictures, training: Training, threads: int) -> tuple[_Costs, Ensemble]:
+def _measured(config: Config, pictures: Pictures, training: Training, threads: int) -> tuple[_Costs, Learner]:
     """Fits as many members as keep the threads busy, at two numbers of labels and of epochs."""
-    members = min(config.ensemble.members, sizes(config.ensemble.net).group * threads)
+    members = min(config.ensemble.members, group_sizes(config).group * threads)
     times = config.ensemble.members / members
     truth = pictures.truth("validation")
     validation = None if truth is None else (pictures.of("validation"), truth)
     pool, labels = pictures.cut.pool, pictures.truth("pool")
-    whole = learner(config, 2, lambda: pictures.of("pool"), training=training, threads=threads)
+    whole = make_learner(config, 2, lambda: pictures.of("pool"), training=training, threads=threads)
     normalisation = whole.normalisation
     order = np.random.default_rng(0).permutation(len(pool))
     most = min(len(pool), config.budget.total)
     few = max(2, min(most // 4, 64))
 
-    def seconds(count: int, epochs: int) -> tuple[float, Ensemble]:
+    def seconds(count: int, epochs: int) -> tuple[float, Learner]:
         some = order[:count]
         classes = labels[some] if labels is not None else some % max(2, len(pictures.dataset.classes))
-        ensemble = learner(
+        ensemble = make_learner(
             config, max(2, len(pictures.dataset.classes)), lambda: pictures.of("pool"), members=members,
             threads=threads, normalisation=normalisation, training=replace(training, epochs=epochs),
         )  # fmt: skip
@@ -147,7 +146,7 @@ def _measured(config: Config, pictures: Pictures, training: Training, threads: i
     return _Costs(max(0.0, at[few] - label * few), label, image), fitted
 
 
-def _asking(config: Config, method: str, pictures: Pictures, learner: Ensemble) -> float:
+def _asking(config: Config, method: str, pictures: Pictures, learner: Learner) -> float:
     """Seconds for each image of the pool that a method scores, beyond the votes that are there anyway."""
     ids = pictures.cut.pool[:_IMAGES]
     pixels = pictures.pool(ids)
@@ -157,11 +156,6 @@ def _asking(config: Config, method: str, pictures: Pictures, learner: Ensemble) 
     start = time.perf_counter()
     choose(query, min(query.size, len(ids)), learner, found, reference, max(2, len(pictures.dataset.classes)), seed=0)
     return (time.perf_counter() - start) / len(ids)
-
-
-def _arrays(learner: Ensemble) -> list["np.ndarray[tuple[int, ...], np.dtype[np.float32]]"]:
-    assert learner._predictor is not None
-    return [value.cpu().numpy() for value in learner._predictor.state.values()]
 
 
 def _memory(config: Config, pictures: Pictures, weights: int) -> int:

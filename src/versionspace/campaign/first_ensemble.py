@@ -15,11 +15,10 @@ from typing import Any
 
 from versionspace.campaign.environment import bits
 from versionspace.campaign.learner import Learner
-from versionspace.config import Config, same_start
+from versionspace.config import Config, first_ensemble_settings
 from versionspace.data import DATASETS
 from versionspace.errors import InputError
-from versionspace.store.layout import Lock, write, write_folder
-from versionspace.store.ledger import encoded
+from versionspace.store import Lock, canonical_json, write_file, write_folder
 from versionspace.types import ImageId
 
 _BITS = "bits"
@@ -50,7 +49,9 @@ class First:
 
     def trained(self, config: Config, given: Mapping[ImageId, str], fit: Callable[[], Learner]) -> float:
         """Trains it unless that was done; the seconds that it took. Whoever comes meanwhile waits."""
-        start = encoded({"config": same_start(config), "labels": [[str(i), name] for i, name in given.items()]})
+        start = canonical_json(
+            {"config": first_ensemble_settings(config), "labels": [[str(i), name] for i, name in given.items()]}
+        )
         self.shared.mkdir(parents=True, exist_ok=True)
         with Lock(self.shared).take(wait=True):
             if not self._note.exists():
@@ -59,7 +60,7 @@ class First:
                 seconds = time.perf_counter() - begun
                 write_folder(self.ensemble, fitted.save)
                 note = {"start": start, "seconds": seconds, _BITS: bits(config)}
-                write(self._note, json.dumps(note).encode())
+                write_file(self._note, json.dumps(note).encode())
             found = json.loads(self._note.read_text(encoding="utf-8"))
         if _start(found["start"]) != _start(start):
             raise InputError(

@@ -12,12 +12,21 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from versionspace.campaign.setup import bring, check, moved, prepare
-from versionspace.config import Config, changed, read, written
+from versionspace.config import Config, read_config, to_toml, with_changes
 from versionspace.errors import InputError
 from versionspace.machine import cores
-from versionspace.store.layout import CONFIG, GRID, SHARED, Folder, campaigns, is_campaign, read_config, write
-from versionspace.store.record import Record
-from versionspace.store.record import read as read_campaign
+from versionspace.store import (
+    CONFIG,
+    GRID,
+    SHARED,
+    CampaignFolder,
+    Record,
+    campaigns,
+    is_campaign,
+    read_campaign,
+    read_stored_config,
+    write_file,
+)
 
 
 @dataclass(frozen=True)
@@ -105,9 +114,9 @@ def run(
     _refuse_negative(jobs)
     changes = list(changes)
     if not isinstance(preset_or_config, Config):
-        config = read(preset_or_config, changes)
+        config = read_config(preset_or_config, changes)
     else:
-        config = changed(preset_or_config, changes) if changes else preset_or_config
+        config = with_changes(preset_or_config, changes) if changes else preset_or_config
     folder = Path(out) if out is not None else Path("runs") / (config.preset or "campaign").replace("/", "-")
     chosen = prepare(config, folder, methods, seeds)
     return carry_on(chosen, folder, config, jobs, progress, accept_different)
@@ -120,7 +129,7 @@ def resume(
     """Goes on with every campaign of a folder; ``images``: where their folder of images lies now, if it was moved."""
     _refuse_negative(jobs)
     root, place = Path(folder), None if images is None else Path(images)
-    found = {c.path: read_config(c.path / CONFIG) for c in campaigns(root)}
+    found = {c.path: read_stored_config(c.path / CONFIG) for c in campaigns(root)}
     if people := [path for path, config in found.items() if config.oracle.kind == "person"]:
         raise InputError(
             str(people[0]), expected="a campaign with known labels", got="one that a person labels",
@@ -140,10 +149,10 @@ def _moved(root: Path, folders: Sequence[Path], images: Path) -> None:
     from versionspace.campaign.campaign import Campaign
 
     for path in folders:
-        if read_config(path / CONFIG) != moved(read_config(path / CONFIG), images):
+        if read_stored_config(path / CONFIG) != moved(read_stored_config(path / CONFIG), images):
             Campaign.open(path, images=images).close()
     if (root / GRID).is_file():
-        write(root / GRID, written(moved(read_config(root / GRID), images)).encode())
+        write_file(root / GRID, to_toml(moved(read_stored_config(root / GRID), images)).encode())
 
 
 def carry_on(
@@ -169,7 +178,7 @@ def carry_on(
 
 
 def _ended(path: Path) -> bool:
-    found = Folder(path)
+    found = CampaignFolder(path)
     return found.ledger.exists() and bool(read_campaign(found).ended)
 
 

@@ -21,8 +21,7 @@ from versionspace.data import DATASETS, Dataset, Subset, draw, load, split
 from versionspace.data.folder.decode import frame
 from versionspace.data.folder.scan import is_folder
 from versionspace.errors import InputError
-from versionspace.store.layout import KEY, SETS, names_in, packed
-from versionspace.store.record import as_ids
+from versionspace.store import FILE_NAMES, SPLIT_SETS, as_ids, pack_names, unpack_names
 from versionspace.text import printable
 from versionspace.types import Array, ArrayLike, ImageId, Ints
 
@@ -117,7 +116,7 @@ class Cut:
     @property
     def total(self) -> int:
         """All images."""
-        return sum(len(getattr(self, name)) for name in SETS)
+        return sum(len(getattr(self, name)) for name in SPLIT_SETS)
 
     def askable(self) -> Array:
         """Images that a method may choose."""
@@ -174,7 +173,7 @@ class Pictures:
         self._test = dataset.train if dataset.test is None else dataset.test
         self._kept: dict[str, ArrayLike] = {}
         self._stored = stored or {}
-        pairs = [(getattr(self.whole, name), getattr(found, name)) for name in SETS]
+        pairs = [(getattr(self.whole, name), getattr(found, name)) for name in SPLIT_SETS]
         self.gone: frozenset[ImageId] = frozenset(
             i for before, now in pairs if before is not now for i in as_ids(np.setdiff1d(before, now))
         )
@@ -191,7 +190,7 @@ class Pictures:
         if truth is not None:
             out["test_truth"] = truth
         if self.dataset.train.files is not None:
-            out[KEY] = packed([file for name in SETS for file in self._files(name)])
+            out[FILE_NAMES] = pack_names([file for name in SPLIT_SETS for file in self._files(name)])
         return out
 
     def _files(self, name: str) -> list[str]:
@@ -225,7 +224,7 @@ class Pictures:
     def digest(self) -> str:
         """A hash of all images and their known labels, whatever the order of the files."""
         found = hashlib.sha256()
-        for name in SETS:
+        for name in SPLIT_SETS:
             part, ids = self._part(name), getattr(self.cut, name)
             labels = np.full(len(ids), -1) if part.labels is None else part.labels[part.rows(ids)]
             found.update(np.ascontiguousarray(ids).tobytes() + np.asarray(labels, np.int64).tobytes())
@@ -297,7 +296,7 @@ def _only_folders(dataset: Dataset, classes: tuple[str, ...]) -> set[str]:
 def restored(dataset: Dataset, arrays: Mapping[str, Array], *, partly: bool = False) -> Pictures:
     """From what was stored. Images that are gone from a folder are refused and named, or with ``partly`` left out."""
     whole = Cut(**{name: arrays[name] for name in Cut.__dataclass_fields__})
-    stored = names_in(arrays)
+    stored = unpack_names(arrays)
     made = Pictures(dataset, _there(dataset, whole), whole, stored)
     if made.gone and not partly:
         raise refused(made.gone, stored, whole.total)

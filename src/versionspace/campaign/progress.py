@@ -15,8 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from versionspace.campaign.grid import Listener, News
-from versionspace.store.layout import Folder, read_config
-from versionspace.store.record import Record, read
+from versionspace.store import CampaignFolder, Record, read_campaign, read_stored_config
 from versionspace.text import duration, percent
 
 _LINES = 24
@@ -120,7 +119,7 @@ class Board:
 
 def accuracy_of(record: Record) -> tuple[float | None, float | None]:
     """The newest accuracy, on test or else validation, and diameter, on test or else the reference."""
-    rounds = record.measured()
+    rounds = record.measured_rounds()
     if not rounds or rounds[-1].metrics is None:
         return None, None
     metrics = rounds[-1].metrics
@@ -128,17 +127,17 @@ def accuracy_of(record: Record) -> tuple[float | None, float | None]:
 
 
 def _line(path: Path) -> Line:
-    line = Line(path, total=read_config(Folder(path).config).budget.total)
+    line = Line(path, total=read_stored_config(CampaignFolder(path).config).budget.total)
     _update(line)
-    if line.state == "waiting" and Folder(path).ledger.exists() and read(path).ended:
+    if line.state == "waiting" and CampaignFolder(path).ledger.exists() and read_campaign(path).ended:
         line.state = "done"
     return line
 
 
 def _update(line: Line) -> None:
-    if not Folder(line.folder).ledger.exists():
+    if not CampaignFolder(line.folder).ledger.exists():
         return
-    record = read(line.folder)
+    record = read_campaign(line.folder)
     line.labels, line.total = record.spent, record.budget
     line.accuracy, line.diameter = accuracy_of(record)
 

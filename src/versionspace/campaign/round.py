@@ -20,20 +20,27 @@ from versionspace import rng
 from versionspace.campaign import stop_rules
 from versionspace.campaign.first_ensemble import First
 from versionspace.campaign.images import Pictures
-from versionspace.campaign.learner import Learner, learner, loaded, training_of
+from versionspace.campaign.learner import Learner, load_learner, make_learner, training_of
 from versionspace.campaign.metrics import audit_metrics, kappa, set_metrics
 from versionspace.campaign.setup import SAMPLED
-from versionspace.config import Config, Query
+from versionspace.config import Config, QueryConfig
 from versionspace.ensemble.normalise import Normalisation
 from versionspace.ensemble.predict import Opinions
 from versionspace.errors import InputError
 from versionspace.query import query
 from versionspace.query.methods import TABLE
-from versionspace.store.layout import Folder, read_arrays, write_arrays, write_folder
-from versionspace.store.ledger import Event
-from versionspace.store.metrics import AuditMetrics, RoundMetrics
-from versionspace.store.record import as_ids
-from versionspace.store.state import State
+from versionspace.store import (
+    AuditMetrics,
+    CampaignFolder,
+    Event,
+    Proposed,
+    RoundMetrics,
+    State,
+    as_ids,
+    read_arrays,
+    write_arrays,
+    write_folder,
+)
 from versionspace.types import Array, ArrayLike, Floats, ImageId
 
 
@@ -59,7 +66,13 @@ class Choice:
 
 
 def choose(
-    config: Query, k: int, learner: Learner, found: Candidates, reference_probs: Array | None, classes: int, seed: int
+    config: QueryConfig,
+    k: int,
+    learner: Learner,
+    found: Candidates,
+    reference_probs: Array | None,
+    classes: int,
+    seed: int,
 ) -> Choice:
     """The k images that the method asks for first."""
     method = TABLE[config.method]
@@ -126,7 +139,7 @@ class Rounds:
         self,
         config: Config,
         pictures: Pictures,
-        folder: Folder,
+        folder: CampaignFolder,
         *,
         first: First | None = None,
         threads: int | None = None,
@@ -136,16 +149,16 @@ class Rounds:
         self.config, self.pictures, self.folder, self.first = config, pictures, folder, first
         self.threads, self.report, self.seen = threads, report, seen
         self._normalisation: Normalisation | None = None
-        self.rule = stop_rules.parse(config.stop.when)
+        self.rule = stop_rules.parse_rule(config.stop.when)
 
     def compute(self, state: State, round_: int) -> list[Event]:
         """Fits, measures and chooses; the events to commit, together."""
         seconds: dict[str, float] = {}
-        given = state.given()
+        given = state.training_labels()
         if not given:
             raise InputError(
                 "labels", expected="one label at least to train on",
-                got="none" + (f", since {len(state.gone)} images are missing" if state.gone else ""),
+                got="none" + (f", since {len(state.missing)} images are missing" if state.missing else ""),
                 fix="Label an image, or put the files back as they were.",
             )  # fmt: skip
         learner = self._learner(state, given, round_, seconds)
@@ -195,7 +208,7 @@ class Rounds:
             with _timed(seconds, "fit"):
                 return self._fitted(state, given, round_)
         seconds["fit"] = self.first.trained(self.config, given, lambda: self._fitted(state, given, round_))
-        return loaded(self.config, self.first.ensemble, self.threads)
+        return load_learner(self.config, self.first.ensemble, self.threads)
 
     def _fitted(self, state: State, given: dict[ImageId, str], round_: int) -> Learner:
         truth = self.pictures.truth("validation")
@@ -210,13 +223,13 @@ class Rounds:
             self.report(Step(round_, "fit", min(1.0, ran / (members * training.epochs))))
 
         self.report(Step(round_, "fit"))
-        ensemble = learner(
+        learner = make_learner(
             self.config, len(state.classes), lambda: self.pictures.of("pool"), training=training,
             normalisation=self._normalisation, threads=self.threads, progress=progress,
         )  # fmt: skip
-        self._normalisation = ensemble.normalisation
+        self._normalisation = learner.normalisation
         labels = np.array([state.classes.index(name) for name in given.values()], np.int64)
-        return ensemble.fit(self._images(given), labels, validation=validation, round=round_)
+        return learner.fit(self._images(given), labels, validation=validation, round=round_)
 
     def _images(self, ids: "dict[ImageId, str] | Array") -> ArrayLike:
         return self.pictures.pool(np.asarray(list(ids), self.pictures.cut.pool.dtype))
@@ -285,7 +298,7 @@ class Rounds:
             return SPENT
         if len(self.candidates(state)) == 0:
             return EXHAUSTED
-        return self.rule.reason(rounds) if self.rule and not state.past_rules else ""
+        return self.rule.reason(rounds) if self.rule and not state.ignores_rules else ""
 
     def _kept(self, round_: int, state: State, last: bool) -> bool:
         """A person may stop after any round and want her classifier."""
@@ -315,8 +328,8 @@ class Rounds:
 
 def proposed(round_: int, part: int, purpose: str, ids: Array, utilities: Array) -> Event:
     """The event of a proposal."""
-    body = {"part": part, "purpose": purpose, "ids": list(as_ids(ids)), "utilities": np.asarray(utilities).tolist()}
-    return Event("proposed", round_, body)
+    scores = tuple(np.asarray(utilities).tolist())
+    return Event("proposed", round_, Proposed(part, purpose, as_ids(ids), scores).to_body())
 
 
 @contextmanager

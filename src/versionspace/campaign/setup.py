@@ -1,10 +1,10 @@
 """The folders of a grid: what cannot be run is refused before any is made, and a config that came to nothing gives way.
 
-Nothing here imports torch, unless the network is one of the user's own or heads.
+Nothing here imports torch, unless the network is one of the user's own.
 
 Whether a campaign can be run as its config says: asked before anything is written, and before hours are spent.
 
-Nothing here imports torch, unless the network is one of the user's own or heads, or a device is named.
+Nothing here imports torch, unless the network is one of the user's own, or a device is named.
 
 A campaign's folder, made before anything heavy is imported.
 """
@@ -18,14 +18,23 @@ from typing import TYPE_CHECKING
 
 from versionspace.campaign import stop_rules
 from versionspace.campaign.images import Cut, Pictures, cut
-from versionspace.config import Config, Data, Grid, differences, sentences, written
+from versionspace.campaign.learner import check_learner
+from versionspace.config import Config, DataConfig, GridConfig, as_input_errors, differences, to_toml
 from versionspace.data import Dataset
 from versionspace.data.catalogue import DATASETS
 from versionspace.errors import InputError
 from versionspace.query.methods import TABLE, find
-from versionspace.store.errors import explained
-from versionspace.store.layout import CONFIG, GRID, Folder, Lock, is_campaign, read_config, write
-from versionspace.store.ledger import Ledger
+from versionspace.store import (
+    CONFIG,
+    GRID,
+    CampaignFolder,
+    Ledger,
+    Lock,
+    as_store_errors,
+    is_campaign,
+    read_stored_config,
+    write_file,
+)
 from versionspace.text import printable
 from versionspace.types import Ints
 
@@ -47,16 +56,12 @@ def fitting(config: Config) -> stop_rules.Rule | None:
             "ensemble.members", expected=f"at least {method.members}, since {method.name} compares them",
             got=str(members), fix="The paper's number is 20.",
         )  # fmt: skip
-    if config.ensemble.net == "heads" or ":" in config.ensemble.net:
-        from versionspace.campaign.learner import network, training_of
-
-        network(config.ensemble.net)
-        training_of(config, has_validation=True)
+    check_learner(config)
     if config.machine.device not in ("auto", "cpu"):
         from versionspace.runtime import pick_device
 
         pick_device(config.machine.device)
-    return stop_rules.parse(config.stop.when)
+    return stop_rules.parse_rule(config.stop.when)
 
 
 def checked(config: Config, dataset: Dataset) -> Cut:
@@ -74,7 +79,7 @@ def checked(config: Config, dataset: Dataset) -> Cut:
             "data", expected="images to measure distances on: a validation set, or a fifth of what the audit leaves",
             got=f"a pool of {len(found.pool)} and no validation set", fix="Add images: five at least beside the audit.",
         )  # fmt: skip
-    for one in rule.named() if rule else ():
+    for one in rule.basic_rules() if rule else ():
         _can_hold(one, config, Pictures(dataset, found))
     return found
 
@@ -103,7 +108,7 @@ def _can_hold(rule: stop_rules.Rule, config: Config, pictures: Pictures) -> None
     if isinstance(rule, stop_rules.accuracy) and not _labelled(rule.on, config, pictures):
         raise InputError(
             "stop.when", expected=f"known labels for {rule}", got=f"none on {rule.on}",
-            fix=f"Look at another of {', '.join(stop_rules.SETS)}, or at an audit.",
+            fix=f"Look at another of {', '.join(stop_rules.LABELLED_SETS)}, or at an audit.",
         )  # fmt: skip
 
     first, answers = len(pictures.cut.initial), config.oracle
@@ -131,10 +136,10 @@ def place(path: Path, config: Config) -> None:
 
     Device and threads may change: those that are wanted now are written down.
     """
-    found = Folder(path)
+    found = CampaignFolder(path)
     config = located(config)
     if found.config.is_file():
-        before = read_config(found.config)
+        before = read_stored_config(found.config)
         config = as_before(config, before)
         changed = differences(before, config)
         if before == config:
@@ -183,30 +188,30 @@ def _renamed(config: Config, name: str) -> Config:
     return config.model_copy(update={"data": config.data.model_copy(update={"name": name})})
 
 
-def keep(found: Folder, config: Config) -> None:
+def keep(found: CampaignFolder, config: Config) -> None:
     """Writes campaign.toml."""
     try:
-        content = written(config).encode()
+        content = to_toml(config).encode()
     except UnicodeEncodeError as error:
         raise InputError(
             printable(config.data.name), expected="a folder and classes whose names are UTF-8",
             got=printable(error.object[error.start]), fix="Rename it; the images in it may have any names.",
         ) from error  # fmt: skip
-    write(found.config, content)
+    write_file(found.config, content)
 
 
-def untouched(found: Folder) -> bool:
+def untouched(found: CampaignFolder) -> bool:
     """Whether the images have no roles yet: nothing was asked, answered or trained, and the config may change."""
     if not found.ledger.exists():
-        return not found.lost()
+        return not found.lost_ledger()
     with Ledger.view(found.ledger) as ledger:
         return ledger.kinds() <= _BEFORE
 
 
-def withdraw(found: Folder) -> None:
+def withdraw(found: CampaignFolder) -> None:
     """Takes a campaign back of which nothing came."""
     if untouched(found) and _emptied(found):
-        with explained(found.path):
+        with as_store_errors(found.path):
             for path in (found.config, Lock(found.path).path):
                 path.unlink(missing_ok=True)
             with contextlib.suppress(OSError):  # something of the user's is there too
@@ -214,12 +219,12 @@ def withdraw(found: Folder) -> None:
                 found.path.parent.rmdir()
 
 
-def _emptied(found: Folder) -> bool:
+def _emptied(found: CampaignFolder) -> bool:
     """Removes the ledger of an untouched campaign; False, and nothing is removed, where it is not."""
     with Lock(found.path):
         if not untouched(found):
             return False
-        with explained(found.path):
+        with as_store_errors(found.path):
             for suffix in ("-wal", "-shm", ""):  # the journal first: it must not meet another ledger
                 found.ledger.with_name(found.ledger.name + suffix).unlink(missing_ok=True)
             found.split.unlink(missing_ok=True)  # written, and not yet told of
@@ -254,8 +259,10 @@ def prepare(config: Config, folder: Path, methods: Sequence[str] | None, seeds: 
         find(method)
     if not wanted or not numbers:
         raise InputError("grid", expected="a method and a seed at least", got="none", fix="Pass --methods and --seeds.")
-    with sentences("grid"):
-        known = Config.model_validate(config.model_dump() | {"grid": Grid(methods=wanted, seeds=numbers).model_dump()})
+    with as_input_errors("grid"):
+        known = Config.model_validate(
+            config.model_dump() | {"grid": GridConfig(methods=wanted, seeds=numbers).model_dump()}
+        )
         # Seeds vary fastest: campaigns that run side by side then rarely wait for the same first ensemble.
         found = {folder / m / str(s): known.campaign(m, s) for m in dict.fromkeys(wanted) for s in numbers}
     grown = _grown(located(known), folder)
@@ -283,7 +290,7 @@ def check(campaigns: Mapping[Path, Config]) -> None:
 
     A dataset is opened once, and cut once for each seed: a cut does not depend on the method.
     """
-    todo = [config for path, config in campaigns.items() if untouched(Folder(path))]
+    todo = [config for path, config in campaigns.items() if untouched(CampaignFolder(path))]
     if not todo:
         return
     from versionspace.campaign.images import Pictures, opened
@@ -291,8 +298,8 @@ def check(campaigns: Mapping[Path, Config]) -> None:
 
     for config in todo:
         fitting(config)
-    datasets: dict[Data, Dataset] = {}
-    for config in {written(config.campaign("random", config.seed)): config for config in todo}.values():
+    datasets: dict[DataConfig, Dataset] = {}
+    for config in {to_toml(config.campaign("random", config.seed)): config for config in todo}.values():
         if config.data not in datasets:
             bring(config.data.name)
             datasets[config.data] = opened(config)
@@ -316,12 +323,12 @@ def _grown(config: Config, folder: Path) -> Config:
     path = folder / GRID
     if not path.is_file():
         return config
-    before = read_config(path)
+    before = read_stored_config(path)
     config = as_before(config, before)
-    if changed := differences(before, config, but=_OWN):
-        if all(untouched(Folder(one)) for one in _there(folder)):
+    if changed := differences(before, config, ignore=_OWN):
+        if all(untouched(CampaignFolder(one)) for one in _there(folder)):
             return config
-        elsewhere = not differences(before, config, but=(*_OWN, "data.name"))
+        elsewhere = not differences(before, config, ignore=(*_OWN, "data.name"))
         moved = f"If that folder was moved: `versionspace resume {folder} --images {config.data.name}`. Else c"
         raise InputError(
             str(folder), expected="the config that this grid began with", got="; ".join(changed),
@@ -335,13 +342,13 @@ def _grown(config: Config, folder: Path) -> Config:
 def _place_grid(config: Config, folder: Path) -> None:
     """grid.toml says what the campaigns share, and which there are; more may come later."""
     path = folder / GRID
-    before = read_config(path) if path.is_file() else None
+    before = read_stored_config(path) if path.is_file() else None
     if config == before:
         return
-    if before is not None and differences(before, config, but=_OWN):
+    if before is not None and differences(before, config, ignore=_OWN):
         for one in _there(folder):
-            withdraw(Folder(one))
-    write(path, written(config).encode())
+            withdraw(CampaignFolder(one))
+    write_file(path, to_toml(config).encode())
 
 
 def _there(folder: Path) -> set[Path]:

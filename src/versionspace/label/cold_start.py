@@ -7,8 +7,7 @@ import numpy as np
 from versionspace import rng
 from versionspace.campaign.cold_start import simple_features
 from versionspace.campaign.images import Pictures
-from versionspace.store.ledger import Event
-from versionspace.store.record import as_ids
+from versionspace.store import Event, Proposed, as_ids
 from versionspace.types import Array, ImageId
 
 
@@ -34,7 +33,7 @@ class FarthestFirst:
 
     def apply(self, event: Event) -> None:
         """Update the view with a committed event."""
-        for image in event.body["ids"] if event.kind == "proposed" else ():
+        for image in Proposed.from_body(event.body).ids if event.kind == "proposed" else ():
             row = self._rows.get(image)
             if row is not None and self._never_asked[row]:
                 self._never_asked[row] = False

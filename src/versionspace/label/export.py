@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from versionspace.data import PAGE_COLUMNS, LabelRow, format_label_table
 from versionspace.label.history import UNDONE
-from versionspace.store.state import State
+from versionspace.store import State
 from versionspace.types import ImageId
 
 
@@ -12,11 +12,11 @@ def labels_csv(state: State, files: Mapping[ImageId, str]) -> str:
     """Return one row per answered image: file, label (empty if none), reason, purpose, who, id, missing."""
     rows = []
     for image, label in state.labels.items():
-        reason = str(label.shown.get("reason", ""))
+        reason = str(label.details.get("reason", ""))
         if reason == UNDONE:
             continue
         ask, _ = state.places[image]
-        file, missing = files.get(image, ""), image in state.gone
+        file, missing = files.get(image, ""), image in state.missing
         rows.append(
             LabelRow(
                 file=file, label=label.name, id=str(image), missing=missing, purpose=ask.purpose, who=label.who,

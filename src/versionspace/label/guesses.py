@@ -7,10 +7,7 @@ import numpy as np
 
 from versionspace.campaign.round import EXHAUSTED, SPENT
 from versionspace.label.messages import Guesses
-from versionspace.store.errors import StoreError
-from versionspace.store.layout import Folder, read_arrays, write_arrays
-from versionspace.store.ledger import Event
-from versionspace.store.state import State
+from versionspace.store import CampaignFolder, Event, State, StoreError, read_arrays, write_arrays
 from versionspace.types import ImageId
 
 _FILE = ".guesses.npz"
@@ -42,13 +39,13 @@ def _unanswered_part(event: Event, answered: Container[ImageId], room: int) -> E
     return Event("proposed", event.round, {**event.body, "ids": ids, "utilities": utilities})
 
 
-def save_guesses(folder: Folder, guesses: Guesses) -> None:
+def save_guesses(folder: CampaignFolder, guesses: Guesses) -> None:
     """Write a round's guesses, so that grids are available at once after a restart."""
     names = {"round": np.array(guesses.round), "classes": np.array(guesses.classes)}
     write_arrays(folder.path / _FILE, names | {"majority": guesses.majority, "agreement": guesses.agreement})
 
 
-def load_guesses(folder: Folder, pool: Sequence[ImageId]) -> Guesses | None:
+def load_guesses(folder: CampaignFolder, pool: Sequence[ImageId]) -> Guesses | None:
     """Return the saved guesses; None if there are none, or if they do not fit this pool."""
     try:
         arrays = read_arrays(folder.path / _FILE)

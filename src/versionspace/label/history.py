@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from versionspace.store.ledger import Event
+from versionspace.store import Answered, Event
 from versionspace.types import ImageId
 
 UNDONE = "undone"
@@ -56,14 +56,13 @@ class History:
         """Update the view with a committed event."""
         if event.kind != "answered":
             return
-        details = {key: value for key, value in event.body.items() if key not in ("id", "class", "part", "rank")}
-        image, uid = event.body["id"], event.uid or f"event-{event.number}"
-        if "undoes" in details:
-            self._undo(image, str(details["undoes"]), uid, event.who)
+        answered = Answered.from_body(event.body)
+        image, uid = answered.id, event.uid or f"event-{event.number}"
+        if "undoes" in answered.details:
+            self._undo(image, str(answered.details["undoes"]), uid, event.who)
             return
-        answer = AnswerRecord(
-            image, event.body["class"], event.who, uid, event.at, details, earlier=self.current.get(image)
-        )
+        earlier = self.current.get(image)
+        answer = AnswerRecord(image, answered.name, event.who, uid, event.at, answered.details, earlier)
         self.answers.append(answer)
         self._by_person.setdefault(event.who, []).append(answer)
         self.by_uid[uid] = self.current[image] = answer

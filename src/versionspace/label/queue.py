@@ -10,11 +10,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from versionspace.label.history import History
-from versionspace.store.ledger import Event
+from versionspace.store import TRAINING_PURPOSES, Answered, Event, Proposed
 from versionspace.types import ImageId
-
-TRAINING_PURPOSES = ("initial", "cold start", "query")
-"""Purposes of an ask whose labels train the model; those of the audit only measure it."""
 
 
 @dataclass
@@ -62,10 +59,11 @@ class OpenAsks:
         """Update the view with a committed event."""
         match event.kind:
             case "proposed":
-                self._add_ask(event)
+                self._add_ask(event.number, event.round, Proposed.from_body(event.body))
             case "answered":
-                self._answered.add(event.body["id"])
-                self._remove(event.body["id"])
+                image = Answered.from_body(event.body).id
+                self._answered.add(image)
+                self._remove(image)
             case "closed":
                 self._close(event.round)
 
@@ -106,23 +104,22 @@ class OpenAsks:
         """Return whether the model of this round has asked for anything."""
         return round_ in self._queried
 
-    def _add_ask(self, event: Event) -> None:
-        purpose = event.body["purpose"]
-        ask = OpenAsk(event.number, event.round, purpose)
-        for image in dict.fromkeys(event.body["ids"]):
+    def _add_ask(self, number: int, round_: int, proposed: Proposed) -> None:
+        ask = OpenAsk(number, round_, proposed.purpose)
+        for image in dict.fromkeys(proposed.ids):
             if image not in self._answered:
                 self._remove(image)  # asked anew after its first ask was closed: it belongs to this one
                 ask.unanswered[image] = None
                 self._ask_of[image] = ask
         if ask.unanswered:
-            self._by_round.setdefault(ask.round, {})[ask.number] = ask
+            self._by_round.setdefault(round_, {})[number] = ask
         self._awaited += len(ask.unanswered)
-        self.newest_round = event.round
-        self._asks_in[event.round] += 1
-        if purpose == "audit":
-            self.audit_images |= dict.fromkeys(event.body["ids"])
-        elif purpose == "query":
-            self._queried.add(event.round)
+        self.newest_round = round_
+        self._asks_in[round_] += 1
+        if proposed.purpose == "audit":
+            self.audit_images |= dict.fromkeys(proposed.ids)
+        elif proposed.purpose == "query":
+            self._queried.add(round_)
 
     def _remove(self, image: ImageId) -> None:
         ask = self._ask_of.pop(image, None)

@@ -35,9 +35,7 @@ from versionspace.label.pacing import LabellingPace
 from versionspace.label.queue import Conditions, OpenAsks, QueuedImage, fallback_order, question_order
 from versionspace.label.trainer_messages import RoundResult
 from versionspace.label.views import LabelCounts, Views
-from versionspace.store.ledger import Event
-from versionspace.store.record import as_ids
-from versionspace.store.state import State
+from versionspace.store import Event, State, as_ids
 from versionspace.types import ImageId
 
 TRUSTED_ACCURACY = 0.8
@@ -59,7 +57,7 @@ class LabelService:
         self.campaign_key = identity(campaign.folder.path).campaign
         self.round_seconds: float | None = None
         campaign.subscribe(self._views.apply)
-        self._views.set_missing(self.state.gone)
+        self._views.set_missing(self.state.missing)
         self._ask_audit()
         self._reopen_if_corrected()
 
@@ -139,7 +137,7 @@ class LabelService:
                     fix="Keep labelling: the first model is trained soon.",
                 )  # fmt: skip
             on_screens = set(have) | self.leases.held(exclude=session)
-            unavailable = on_screens | self.state.gone | self.state.places.keys()
+            unavailable = on_screens | self.state.missing | self.state.places.keys()
             available = np.zeros(len(self.pool), np.bool_)
             available[[guesses.rows[i] for i in self.farthest_first.ids if i not in unavailable]] = True
             rows = {c: guesses.rows_of_class(c, available) for c in ([name] if name else self.state.classes)}
@@ -179,8 +177,8 @@ class LabelService:
         """Leave out the images that the trainer found missing, and take back in those that are present again."""
         with self.lock:
             missing = frozenset(images)
-            if missing != self.state.gone:
-                self.state.gone = missing
+            if missing != self.state.missing:
+                self.state.missing = missing
                 self._views.set_missing(missing)
 
     def add_class(self, name: str) -> list[str]:
@@ -294,7 +292,7 @@ class LabelService:
 
     def _reopen_if_corrected(self) -> None:
         """Reopen a campaign that was answered after its end, so that a last model is trained on the corrections."""
-        newest = self.state.measured.get(self.newest_round())
+        newest = self.state.measured_events.get(self.newest_round())
         if self.state.ended and self.counts.last_answer > (newest.number if newest else 0):
             self.campaign.reopen()
 

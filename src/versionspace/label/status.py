@@ -8,7 +8,7 @@ from versionspace.label.history import AnswerRecord
 from versionspace.label.image_encoding import ImageEncoder
 from versionspace.label.service import LabelService
 from versionspace.label.supervisor import Supervisor, TrainerStatus
-from versionspace.store.metrics import RoundMetrics
+from versionspace.store import RoundMetrics
 from versionspace.text import printable
 
 LISTED_ANSWERS = 30
@@ -31,7 +31,7 @@ def page_status(
         pace = service.pace()
         metrics = [state.metrics[round_] for round_ in rounds]
         light = advice(metrics, total=budget, spent=spent, rule=service.campaign.rounds.rule)
-        audit = sum(image not in state.gone for image in service.asks.audit_images)
+        audit = sum(image not in state.missing for image in service.asks.audit_images)
         return {
             "campaign": service.campaign_key,
             "classes": [{"name": name, "labels": count} for name, count in service.class_counts().items()],
@@ -70,7 +70,7 @@ def _listed_answer(answer: AnswerRecord) -> dict[str, Any]:
 
 def _image_problems(service: LabelService, encoder: ImageEncoder) -> list[str]:
     """Return a line for each file that is missing, was skipped when the folder was read, or could not be shown."""
-    report, files, missing = service.campaign.dataset.report, service.campaign.pictures.files, service.state.gone
+    report, files, missing = service.campaign.dataset.report, service.campaign.pictures.files, service.state.missing
     skipped = {entry.file: f"{entry.file}: {entry.why}" for entry in report.skipped} if report else {}
     names = sorted(files.get(image) or str(image) for image in missing)
     lines = [f"{name}: {MISSING}" for name in names if name not in skipped]

@@ -15,16 +15,14 @@ from typing import Any
 import numpy as np
 
 from versionspace.campaign.images import opened, restored
-from versionspace.campaign.learner import HEADS, learner, training_of
+from versionspace.campaign.learner import learner_kind, make_learner, training_of
 from versionspace.campaign.round import Rounds, Step
 from versionspace.ensemble.predict import Opinions
 from versionspace.errors import VersionspaceError
 from versionspace.label.messages import PoolVotes
 from versionspace.label.trainer_messages import RoundResult
 from versionspace.machine import cores
-from versionspace.store.layout import Folder, read_arrays, read_config
-from versionspace.store.ledger import Ledger
-from versionspace.store.state import replay
+from versionspace.store import CampaignFolder, Ledger, read_arrays, read_stored_config, replay
 from versionspace.subprocesses import connect_to_parent
 
 NICENESS = 10
@@ -36,15 +34,15 @@ class Trainer:
 
     def __init__(self, folder: Path, send: Callable[[Mapping[str, Any]], None]) -> None:
         """Open the images of a campaign; ``send`` is called with every message for the supervisor."""
-        self.folder, self._send = Folder(folder), send
-        self.config = read_config(self.folder.config)
+        self.folder, self._send = CampaignFolder(folder), send
+        self.config = read_stored_config(self.folder.config)
         pictures = restored(opened(self.config), read_arrays(self.folder.split), partly=True)
         threads = self.config.machine.threads or max(1, cores() - 1)
-        if self.config.ensemble.net == HEADS:
-            # Features are computed once per image, while the person gives the first labels.
+        if learner_kind(self.config.ensemble.net).extractor is not None:
+            # Features are computed once and cached, while the person gives the first labels.
             send({"kind": "step", "round": 0, "stage": "features", "share": 0.0})
             training = training_of(self.config, has_validation=False)
-            learner(self.config, 2, lambda: pictures.of("pool"), training=training, threads=threads)
+            make_learner(self.config, 2, lambda: pictures.of("pool"), training=training, threads=threads)
         self._pool_opinions: Opinions | None = None
         self.rounds = Rounds(
             self.config, pictures, self.folder, threads=threads, report=self._report_step, seen=self._keep_opinions
@@ -54,13 +52,13 @@ class Trainer:
         """Train on the current labels and ask for ``size`` images."""
         with Ledger.view(self.folder.ledger) as ledger:
             state = replay(ledger.events(), ledger=ledger.path)
-        state.gone = self.rounds.pictures.gone
+        state.missing = self.rounds.pictures.gone
         for ask in state.asks:
             ask.closed = ask.purpose != "audit"  # committing the round closes the asks before it
         query = self.config.query.model_copy(update={"size": size})
         self.rounds.config = self.config.model_copy(update={"query": query})
         events = self.rounds.compute(state, max(state.metrics, default=0) + 1)
-        return RoundResult(events, self._votes(state.classes), state.last)
+        return RoundResult(events, self._votes(state.classes), state.last_event)
 
     def _votes(self, classes: list[str]) -> PoolVotes | None:
         opinions = self._pool_opinions

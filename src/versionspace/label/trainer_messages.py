@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from versionspace.label.messages import PoolVotes
-from versionspace.store.ledger import Event
+from versionspace.store import Event
 from versionspace.types import Array
 
 

@@ -9,8 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from versionspace.label.queue import TRAINING_PURPOSES
-from versionspace.store.ledger import Event
+from versionspace.store import TRAINING_PURPOSES, Answered, Event, Proposed
 from versionspace.types import ImageId
 
 
@@ -66,13 +65,15 @@ class LabelCounts:
     def apply(self, event: Event) -> None:
         """Update the view with a committed event."""
         match event.kind:
-            case "proposed" if event.body["purpose"] in TRAINING_PURPOSES:
-                for image in event.body["ids"]:
+            case "proposed":
+                proposed = Proposed.from_body(event.body)
+                for image in proposed.ids if proposed.purpose in TRAINING_PURPOSES else ():
                     self._count(image, -1)
                     self._training.add(image)
                     self._count(image, +1)
             case "answered":
-                self._answer(event.body["id"], event.body["class"])
+                answered = Answered.from_body(event.body)
+                self._answer(answered.id, answered.name)
                 self.last_answer = event.number
 
     def set_missing(self, images: Iterable[ImageId]) -> None:
