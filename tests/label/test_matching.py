@@ -9,9 +9,9 @@ import pytest
 import versionspace as vs
 from versionspace.data import Dataset, Subset
 from versionspace.errors import InputError
+from versionspace.label.export import labels_csv
 from versionspace.label.import_labels import match_rows
 from versionspace.label.label_studio import LabelledFile, spellings
-from versionspace.label.status import labels_csv
 
 
 def images(*files):
