@@ -9,11 +9,11 @@ from versionspace.campaign import cold_start as features
 from versionspace.label.cold_start import FarthestFirst
 
 
-def pictures(images):
+def campaign_images(images):
     ids = np.array([f"image-{number:03d}" for number in range(len(images))])
     rows = {image: row for row, image in enumerate(ids)}
     return SimpleNamespace(
-        cut=SimpleNamespace(askable=lambda: ids), pool=lambda some: images[[rows[image] for image in some]]
+        roles=SimpleNamespace(askable=lambda: ids), pixels=lambda some: images[[rows[image] for image in some]]
     )
 
 
@@ -26,10 +26,10 @@ def darkening():
 
 
 def test_the_choice_does_not_depend_on_how_many_images_are_read_at_a_time(darkening, monkeypatch):
-    expected = FarthestFirst(pictures(darkening), seed=0).choose(30)
+    expected = FarthestFirst(campaign_images(darkening), seed=0).choose(30)
     for block in (7, 64, 299):
         monkeypatch.setattr(features, "_BLOCK", block)
-        assert FarthestFirst(pictures(darkening), seed=0).choose(30) == expected
+        assert FarthestFirst(campaign_images(darkening), seed=0).choose(30) == expected
     steps = np.sort([int(image[-3:]) for image in expected])
     assert steps[0] < 30, "the brightest are among them"
     assert steps[-1] > 270, "and the darkest"

@@ -21,8 +21,8 @@ from versionspace.store import TRAINING_PURPOSES, Event, State, replay
 IMAGES = [f"image-{number:02d}" for number in range(12)]
 CLASSES = ["cat", "dog"]
 PIXELS = np.random.default_rng(0).integers(0, 255, (len(IMAGES), 8, 8, 1)).astype(np.uint8)
-PICTURES = SimpleNamespace(
-    cut=SimpleNamespace(askable=lambda: np.array(IMAGES)), pool=lambda ids: PIXELS[[IMAGES.index(i) for i in ids]]
+CAMPAIGN_IMAGES = SimpleNamespace(
+    roles=SimpleNamespace(askable=lambda: np.array(IMAGES)), pixels=lambda ids: PIXELS[[IMAGES.index(i) for i in ids]]
 )
 
 
@@ -30,7 +30,7 @@ class AllViews(Views):
     """One of each, empty."""
 
     def __init__(self):
-        super().__init__((History(), OpenAsks(), LabelCounts(), FarthestFirst(PICTURES, seed=0)))
+        super().__init__((History(), OpenAsks(), LabelCounts(), FarthestFirst(CAMPAIGN_IMAGES, seed=0)))
 
     def contents(self):
         *plain, farthest_first = self.views
