@@ -11,12 +11,12 @@ import numpy as np
 
 from versionspace import rng
 from versionspace.campaign.cold_start import diverse, simple_features
-from versionspace.campaign.datasets import Datasets
+from versionspace.campaign.datasets import Datasets, with_images
 from versionspace.campaign.environment import TRUTH, environment_events, reject_other_classes, reject_other_labels
 from versionspace.campaign.first_ensemble import FirstEnsemble
 from versionspace.campaign.images import CampaignImages, missing_message, restore_images
 from versionspace.campaign.round import ENDS, UNLABELLED, RoundRunner, Step, ignore_step, proposal_event
-from versionspace.campaign.setup import create_folder, has_no_work, with_images, write_config
+from versionspace.campaign.setup import create_folder, has_no_work, write_config
 from versionspace.campaign.validation import pool_labels, validate_campaign
 from versionspace.config import Config, Policy
 from versionspace.errors import InputError

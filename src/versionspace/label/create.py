@@ -7,9 +7,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from versionspace.campaign.campaign import Campaign
-from versionspace.campaign.datasets import open_for_labelling
+from versionspace.campaign.datasets import absolute_path, open_for_labelling
 from versionspace.campaign.images import draw_roles
-from versionspace.campaign.setup import absolute_path
 from versionspace.config import Config, answered_by_person
 from versionspace.config.toml import validated
 from versionspace.data import Dataset
