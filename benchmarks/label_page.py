@@ -30,8 +30,7 @@ from label.crowd import Crowd
 from label.serving import Server, quick
 from versionspace.campaign.setup import create_folder
 from versionspace.label.create import new_config
-from versionspace.store.ledger import Ledger
-from versionspace.store.record import read
+from versionspace.store import Ledger, read_campaign
 
 CLASSES = ("temple", "flower")
 _WATCH = """
@@ -111,7 +110,7 @@ def latency(net: str, labels: int = 150) -> None:
             taken = np.array(page.evaluate("window.taken"))
             browser.close()
             server.stop()
-        rounds = len(read(folder).measured())
+        rounds = len(read_campaign(folder).measured_rounds())
     report(
         f"label page: from key to next image, photographs of 3 megapixels, training {net} meanwhile", clicks=len(taken),
         median_ms=float(np.median(taken)), p95_ms=float(np.quantile(taken, 0.95)), most_ms=float(taken.max()),
@@ -131,7 +130,7 @@ def throughput(people: int = 20, labels: int = 10_000) -> None:
             found = Crowd(server, people, labels * 2).run()
             spent = time.perf_counter() - began
             server.stop()
-        record = read(folder)
+        record = read_campaign(folder)
         with Ledger.view(folder / "ledger.sqlite") as ledger:
             events = [e for e in ledger.events() if e.kind == "answered"]
         stored = {e.uid for e in events}
@@ -143,7 +142,8 @@ def throughput(people: int = 20, labels: int = 10_000) -> None:
         f"label page: {people} annotators, {labels:,} labels, training meanwhile", seconds=spent,
         labels_a_second=len(events) / spent, p95_ms=float(np.quantile(found.seconds, 0.95)) * 1000,
         most_ms=max(found.seconds) * 1000, errors=len(found.errors), lost=lost, stored_twice=double,
-        asked_twice=twice, second_looks=len(found.again), waits=found.waits, rounds_trained=len(record.measured()),
+        asked_twice=twice, second_looks=len(found.again), waits=found.waits,
+        rounds_trained=len(record.measured_rounds()),
         target="no error, none lost, none twice", met=not (found.errors or lost or double or twice)
         and record.spent == labels,
     )  # fmt: skip

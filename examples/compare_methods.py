@@ -27,7 +27,7 @@ def main(work):
 
     accuracy = {method: [] for method in METHODS}
     for campaign in run.campaigns():
-        accuracy[campaign.method].append(campaign.measured()[-1].metrics.sets["test"].accuracy)
+        accuracy[campaign.method].append(campaign.measured_rounds()[-1].metrics.sets["test"].accuracy)
     for method in METHODS:
         gain = np.subtract(accuracy[method], accuracy["random"])
         print(f"{method:10} accuracy {100 * np.mean(accuracy[method]):.1f}%, minus random {100 * np.mean(gain):+.1f}")

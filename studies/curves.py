@@ -11,8 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from studies.values import HERE, Study, load, values
-from versionspace.report.plots.lines import Curve, Panel, lines
-from versionspace.report.plots.style import LOOKS, label
+from versionspace.report import Curve, Panel, line_figure, method_label, method_style
 from versionspace.types import Floats
 
 SHOWN = ("random", "vr", "ge", "bald", "coreset", "dfal", "pwd", "gvd", "m2-pwd")
@@ -31,7 +30,7 @@ def draw(name: str) -> Path:
         Panel("accuracy", "% of the test images", _curves(study, "accuracy")),
         Panel("diameter (PWD)", "% of the test images", _curves(study, "pwd")),
     ]
-    figure = lines(name, panels, caption="", alt="Accuracy and diameter over labels, a line for each method.")
+    figure = line_figure(name, panels, caption="", alt="Accuracy and diameter over labels, a line for each method.")
     path = HERE / "figures" / f"{name}.svg"
     path.parent.mkdir(exist_ok=True)
     start = figure.svg.index(">", figure.svg.index("<svg")) + 1
@@ -61,5 +60,5 @@ def _curves(study: Study, column: str) -> tuple[Curve, ...]:
         middle = each.mean(axis=0)
         band = each.std(axis=0, ddof=1) if len(each) > 1 else None
         low, high = (None, None) if band is None else (middle - band, middle + band)
-        out.append(Curve(label(method), LOOKS[method], at, middle, low, high))
+        out.append(Curve(method_label(method), method_style(method), at, middle, low, high))
     return tuple(out)

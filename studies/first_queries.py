@@ -16,8 +16,8 @@ from studies.measurements import machine
 from studies.values import HERE
 from versionspace.campaign.datasets import open_dataset
 from versionspace.campaign.images import restore_images
-from versionspace.campaign.learner import loaded
-from versionspace.store import Record, campaigns, read
+from versionspace.campaign.learner import load_learner
+from versionspace.store import Record, campaigns, read_campaign
 from versionspace.types import Array
 
 FIRST = 1
@@ -26,7 +26,7 @@ FIRST = 1
 
 def collect(name: str, folders: Sequence[Path], command: str, commit: str) -> Path:
     """Write ``studies/NAME.json``: a row for each campaign with a query, and one for the whole pool of each seed."""
-    records = [read(f) for folder in folders for f in campaigns(folder) if f.ledger.exists()]
+    records = [read_campaign(f) for folder in folders for f in campaigns(folder) if f.ledger.exists()]
     found = {
         "name": name, "date": time.strftime("%Y-%m-%d"), "commit": commit, "command": command, **machine(),
         "asked": [row for seed in sorted({r.seed for r in records})
@@ -45,7 +45,7 @@ def of_seed(records: Sequence[Record]) -> list[dict[str, Any]]:
     images = restore_images(open_dataset(first.config), first.split())
     pool, truth = images.roles.pool, images.truth("pool")
     assert truth is not None
-    votes = loaded(first.config, first.folder.weights(FIRST)).votes(images.of("pool"))
+    votes = load_learner(first.config, first.folder.weights(FIRST)).votes(images.of("pool"))
     asked = {r.method: asked for r in records for x in r.rounds if x.number == FIRST and (asked := x.asked)}
     places = {
         "pool": np.arange(len(pool)),

@@ -19,8 +19,8 @@ from typing import Any
 
 from studies.measurements import HERE, commit_of, machine
 from versionspace.campaign.estimate import plan
-from versionspace.config import read
-from versionspace.store import read as read_campaign
+from versionspace.config import read_config
+from versionspace.store import read_campaign
 
 PRESETS = ("paper/mnist", "paper/fashion-mnist", "paper/svhn")
 METHOD = "gvd"
@@ -30,7 +30,7 @@ ROUNDS = 2
 
 def changes(preset: str) -> list[str]:
     """Return the changes to a preset: a first fit, one query and a second fit."""
-    found = read(preset)
+    found = read_config(preset)
     assert found.data.initial is not None
     return [f"budget.total={found.data.initial + (ROUNDS - 1) * found.query.size}", f"training.epochs={EPOCHS}"]
 
@@ -57,7 +57,7 @@ def measured(preset: str) -> dict[str, Any]:
         seconds = time.perf_counter() - began
         if status:
             raise SystemExit(f"{preset} failed with status {status}")
-        stages = [dict(r.seconds) for r in read_campaign(out / METHOD / "0").measured()]
+        stages = [dict(r.seconds) for r in read_campaign(out / METHOD / "0").measured_rounds()]
         disk = sum(path.stat().st_size for path in out.rglob("*") if path.is_file())
         return {"seconds": seconds, "memory": usage.ru_maxrss * 1024, "disk": disk, "stages": stages}
 
@@ -68,7 +68,7 @@ def main(presets: Sequence[str]) -> None:
     before = json.loads(path.read_text(encoding="utf-8"))["rows"] if path.exists() else []
     rows = {row["preset"]: row for row in before}
     for preset in presets:
-        config = read(preset, changes(preset))
+        config = read_config(preset, changes(preset))
         rows[preset] = {
             "preset": preset, "pool": config.data.pool, "members": config.ensemble.members, "epochs": EPOCHS,
             "labels": config.budget.total, "plan": predicted(preset), "run": measured(preset),
@@ -83,6 +83,6 @@ def main(presets: Sequence[str]) -> None:
 if __name__ == "__main__":
     match sys.argv[1:]:
         case ["plan", preset]:
-            print(json.dumps(asdict(plan(read(preset, changes(preset)), [METHOD], [0]))))
+            print(json.dumps(asdict(plan(read_config(preset, changes(preset)), [METHOD], [0]))))
         case presets:
             main(presets or PRESETS)

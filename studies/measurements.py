@@ -12,7 +12,7 @@ from typing import Any
 
 from versionspace.campaign.environment import ARITHMETIC
 from versionspace.runtime import arithmetic, pick_device, processor
-from versionspace.store import Record, Round, campaigns, read
+from versionspace.store import Record, Round, campaigns, read_campaign
 
 HERE = Path(__file__).parent
 COLUMNS = (
@@ -60,7 +60,7 @@ def collect(
         "config": config,
         "columns": list(COLUMNS),
         "runs": [
-            {"variant": variant, "method": r.method, "seed": r.seed, "rounds": [_row(x) for x in r.measured()]}
+            {"variant": variant, "method": r.method, "seed": r.seed, "rounds": [_row(x) for x in r.measured_rounds()]}
             for variant, r in ended
         ],
     }
@@ -91,7 +91,7 @@ def _reject_other_machine(record: Record) -> None:
 
 
 def _ended(folders: Sequence[Path]) -> list[Record]:
-    records = [read(f) for folder in folders for f in campaigns(folder) if f.ledger.exists()]
+    records = [read_campaign(f) for folder in folders for f in campaigns(folder) if f.ledger.exists()]
     return sorted((r for r in records if r.ended), key=lambda r: (r.method, r.seed))
 
 

@@ -6,14 +6,13 @@ import numpy as np
 
 from studies.values import BySeed, Study, differences, measured, values
 from versionspace.query.methods import TABLE
-from versionspace.report import statistics
-from versionspace.report.paper import GROUPS, PAPER
+from versionspace.report import METHOD_GROUPS, PAPER, statistics
 
 ENOUGH = 6
 """The number of seeds from which on Wilcoxon's test can reach p < 0.05; it is not shown for fewer."""
 SPREAD = 3
 """The number of seeds from which on an interval is shown."""
-BRIEF = (*(method for group in GROUPS for method in group), "gvd-loo", "gvd-batch")
+BRIEF = (*(method for group in METHOD_GROUPS for method in group), "gvd-loo", "gvd-batch")
 """The paper's nine methods and the two new ones."""
 CLAIMED = tuple((one, other) for one in ("pwd", "gvd") for other in ("random", "ge", "vr"))
 """The comparisons that the paper makes: the method that it finds better comes first."""

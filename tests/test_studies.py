@@ -83,7 +83,7 @@ def test_collecting_real_campaigns(made, tmp_path, monkeypatch):
     study = json.loads((tmp_path / "tiny.json").read_text())
     accuracy = values.values(study, "accuracy")
     for record in made.campaigns():
-        wanted = [r.metrics.sets["test"].accuracy for r in record.measured()]
+        wanted = [r.metrics.sets["test"].accuracy for r in record.measured_rounds()]
         assert accuracy[record.method][record.seed] == pytest.approx(wanted, abs=1e-6)
     shown = [table for table in tables.OF_ONE if table not in ("variants", "gains", "changes", "asked", "full-size")]
     page = "".join(f"<!-- study tiny {table} -->\nold\n<!-- end -->\n" for table in shown)
@@ -162,7 +162,7 @@ def test_variants_are_compared_seed_by_seed(made, tmp_path, monkeypatch):
         (variant, "gvd", seed) for variant in ("3 members", "5 members") for seed in (0, 1)
     }
     ends = {
-        each.folder.name: [c.measured()[-1].metrics.sets["test"].accuracy for c in each.campaigns()
+        each.folder.name: [c.measured_rounds()[-1].metrics.sets["test"].accuracy for c in each.campaigns()
                            if c.method == "gvd" and c.seed < 2]
         for each in (made, more)
     }  # fmt: skip

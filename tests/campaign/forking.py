@@ -13,7 +13,7 @@ from pathlib import Path
 import versionspace.campaign.worker  # noqa: F401 — imports torch before the fork
 from versionspace.campaign.grid import run
 from versionspace.data import load
-from versionspace.store.ledger import Ledger
+from versionspace.store import Ledger
 
 writes = []
 

@@ -11,9 +11,9 @@ from campaign.tiny import config, run_campaign
 from versionspace import data
 from versionspace.campaign import Campaign
 from versionspace.campaign.round import proposal_event
-from versionspace.config import read_text
+from versionspace.config import parse_config
 from versionspace.errors import InputError
-from versionspace.store import LockedError, read, verify
+from versionspace.store import LockedError, read_campaign, verify
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +23,7 @@ def finished(tmp_path_factory):
 
 def test_the_campaign_follows_the_algorithm_of_the_paper(finished):
     assert finished.ended == "budget"
-    assert [r.labels for r in finished.measured()] == [10, 15, 20, 25]
+    assert [r.labels for r in finished.measured_rounds()] == [10, 15, 20, 25]
     assert [len(r.asked) for r in finished.rounds] == [10, 5, 5, 5, 0]
     assert finished.rounds[0].purpose == "initial"
     assert {r.purpose for r in finished.rounds[1:-1]} == {"query"}
@@ -64,14 +64,14 @@ def test_answers_may_be_partial_late_corrected_or_skipped(tmp_path):
         assert campaign.state.metrics[1].labels == 1
         assert b not in second.ids
         campaign.accept({c: 1})  # late: still taken
-        assert campaign.state.given() == {a: "4", c: "1"}
+        assert campaign.state.training_labels() == {a: "4", c: "1"}
 
 
 def test_numpy_ids_and_classes_are_accepted(tmp_path):
     with Campaign.create(tmp_path, config()) as campaign:
         ids = np.asarray(campaign.propose().ids)
         campaign.accept({i: np.int64(3) for i in ids})
-        assert campaign.state.given() == dict.fromkeys(ids.tolist(), "3")
+        assert campaign.state.training_labels() == dict.fromkeys(ids.tolist(), "3")
 
 
 def test_late_answers_may_exceed_the_budget_and_the_folder_still_verifies(tmp_path):
@@ -154,7 +154,7 @@ def test_skipped_images_are_not_asked_again_and_cost_nothing(tmp_path):
 def test_noise_is_a_function_of_seed_and_image(tmp_path):
     noisy = run_campaign(tmp_path, "oracle.noise=0.5", "budget.total=15")
     digits = data.load("digits")
-    wrong = [i for i, name in noisy.state.given().items() if int(name) != digits.train.labels[i]]
+    wrong = [i for i, name in noisy.state.training_labels().items() if int(name) != digits.train.labels[i]]
     assert 1 <= len(wrong) <= 14
 
 
@@ -162,12 +162,12 @@ def test_a_campaign_ends_when_the_pool_is_exhausted(tmp_path):
     found = run_campaign(tmp_path, "data.pool=17", "data.balanced=false", "budget.total=60")
     assert found.ended == "the pool is exhausted"
     assert found.spent == 17
-    assert found.measured()[-1].labels == 17
+    assert found.measured_rounds()[-1].labels == 17
 
 
 def test_a_pool_of_one_image(tmp_path):
     toml = "[data]\nname='digits'\npool=1\nvalidation=20\ntest=0\ninitial=0\nbalanced=false\n[budget]\ntotal=5\n"
-    with Campaign.create(tmp_path, read_text(toml, "one", ["ensemble.members=2", "training.epochs=1"])) as campaign:
+    with Campaign.create(tmp_path, parse_config(toml, "one", ["ensemble.members=2", "training.epochs=1"])) as campaign:
         campaign.run()
         assert campaign.state.ended == "the pool is exhausted"
         assert campaign.state.spent() == 1
@@ -176,23 +176,23 @@ def test_a_pool_of_one_image(tmp_path):
 def test_a_stop_rule_ends_the_campaign(tmp_path):
     found = run_campaign(tmp_path / "a", "stop.when=budget(15) & flat(1, 1.0)")
     assert found.spent == 15
-    assert found.ended.startswith("15 labels are given and the diameter moved by")
+    assert found.ended.startswith("15 labels were given and the diameter changed by")
     with pytest.raises(InputError, match="flat"):
         run_campaign(tmp_path / "b", "stop.when=flit(3, 0.1)")
 
 
 def test_a_budget_rule_does_not_count_the_labels_of_the_audit(tmp_path):
     found = run_campaign(tmp_path, "stop.when=budget(15)", "budget.audit=5")
-    assert (found.measured()[-1].labels, found.spent) == (15, 20)
+    assert (found.measured_rounds()[-1].labels, found.spent) == (15, 20)
 
 
 def test_reopening_with_a_budget_disables_the_rule_that_ended_the_campaign(tmp_path):
     before = run_campaign(tmp_path, "stop.when=budget(15)")
-    assert (before.ended, before.spent) == ("15 labels are given", 15)
+    assert (before.ended, before.spent) == ("15 labels were given", 15)
     with Campaign.open(tmp_path) as campaign:
         campaign.reopen()
         assert campaign.propose() is None
-        assert campaign.state.ended == "15 labels are given"  # trained once more, and the rule still holds
+        assert campaign.state.ended == "15 labels were given"  # trained once more, and the rule still holds
         campaign.reopen(20)
         campaign.run()
         assert (campaign.state.ended, campaign.state.spent()) == ("budget", 20)
@@ -208,13 +208,13 @@ def test_a_rule_that_did_not_end_the_campaign_still_counts_after_reopening(tmp_p
     with Campaign.open(tmp_path) as campaign:
         campaign.reopen(40)
         campaign.run()
-        assert (campaign.state.ended, campaign.state.spent()) == ("30 labels are given", 30)
+        assert (campaign.state.ended, campaign.state.spent()) == ("30 labels were given", 30)
 
 
 def test_cold_start_asks_for_diverse_images_until_each_class_has_a_label(tmp_path):
     found = run_campaign(tmp_path, "data.initial=0", "budget.total=80")
     assert found.rounds[0].purpose == "cold start"
-    first = found.measured()[0].metrics
+    first = found.measured_rounds()[0].metrics
     assert min(first.classes.values()) >= 1
     assert 10 <= first.labels <= 70
 
@@ -222,7 +222,7 @@ def test_cold_start_asks_for_diverse_images_until_each_class_has_a_label(tmp_pat
 def test_cold_start_is_capped_with_a_warning(tmp_path, caplog):
     with caplog.at_level(logging.WARNING):
         found = run_campaign(tmp_path, "data.initial=0", "cold_start.cap=4", "budget.total=20")
-    assert found.measured()[0].labels == 4
+    assert found.measured_rounds()[0].labels == 4
     assert "no image of" in caplog.text
 
 
@@ -242,11 +242,11 @@ def test_a_second_process_and_a_changed_config_are_rejected(tmp_path):
         assert campaign.propose().round == 0
 
 
-def test_a_campaign_with_an_empty_ledger_begins_anew(tmp_path):
+def test_a_campaign_killed_before_its_ledger_was_created_begins_anew(tmp_path):
     Campaign.create(tmp_path, config()).close()
-    for file in tmp_path.glob("ledger.sqlite*"):
+    for file in (*tmp_path.glob("ledger.sqlite*"), tmp_path / "split.npz"):
         file.unlink()
-    (tmp_path / "ledger.sqlite").touch()
+    (tmp_path / ".ledger.sqlite.0123.new").touch()
     with Campaign.create(tmp_path, config()) as campaign:
         assert campaign.propose() is not None
 
@@ -282,7 +282,7 @@ audit = 5
 [oracle]
 kind = "person"
 """
-    with Campaign.create(tmp_path / "c", read_text(toml, "photos")) as campaign:
+    with Campaign.create(tmp_path / "c", parse_config(toml, "photos")) as campaign:
         purposes = []
         for proposal in campaign:
             purposes.append(proposal.purpose)
@@ -290,27 +290,27 @@ kind = "person"
             campaign.accept({i: ("even", "odd")[t % 2] for i, t in zip(proposal.ids, truth, strict=True)}, who="anna")
         with pytest.raises(InputError, match="versionspace label"):
             campaign.oracle()
-    found = read(tmp_path / "c")
+    found = read_campaign(tmp_path / "c")
     assert purposes[:2] == ["audit", "cold start"]
     assert purposes[-1] == "query"
     assert found.spent == 20
-    assert found.measured()[-1].metrics.sets["pool"].accuracy is None
-    assert found.measured()[-1].metrics.audit.images == 5
+    assert found.measured_rounds()[-1].metrics.sets["pool"].accuracy is None
+    assert found.measured_rounds()[-1].metrics.audit.images == 5
     assert verify(tmp_path / "c") == {tmp_path / "c": []}
     from typer.testing import CliRunner
 
-    from versionspace.campaign.export import export_labels, labels_of
+    from versionspace.campaign.export import export_labels, exported_labels
     from versionspace.cli.main import app
     from versionspace.label.label_studio import choices
 
     words = ["export", str(tmp_path / "c"), "--labels", "label-studio", "--out", str(tmp_path / "ls.json")]
     assert CliRunner().invoke(app, words).exit_code == 0
     exported = choices(json.loads((tmp_path / "ls.json").read_text()))
-    assert {one.files[0]: one.name for one in exported} == {one.file: one.name for one in labels_of(found)}
-    first = next(iter(found.state.given()))
+    assert {one.files[0]: one.name for one in exported} == {one.file: one.name for one in exported_labels(found)}
+    first = next(iter(found.state.training_labels()))
     with Campaign.open(tmp_path / "c") as campaign:
         campaign.accept({first: None}, shown={"reason": "undone"})
-    assert len(labels_of(read(tmp_path / "c"))) == 19  # an answer that was undone does not count
+    assert len(exported_labels(read_campaign(tmp_path / "c"))) == 19  # an answer that was undone does not count
     export_labels(found, "imagefolder", tmp_path / "out")
     assert {p.name for p in (tmp_path / "out").iterdir()} == {"even", "odd"}
     assert len(list((tmp_path / "out").rglob("*.png"))) == 20
@@ -324,10 +324,10 @@ def test_a_finished_campaign_continues_with_a_larger_budget(tmp_path):
             campaign.reopen(24)
         campaign.reopen(32)
         campaign.run()
-    after = read(tmp_path / "c")
+    after = read_campaign(tmp_path / "c")
     assert (after.budget, after.spent, after.ended) == (32, 32, "budget")
     assert after.rounds[: len(before.rounds) - 1] == before.rounds[:-1], "recorded rounds do not change"
-    assert [r.labels for r in after.measured()] == [10, 15, 20, 25, 25, 30, 32]
+    assert [r.labels for r in after.measured_rounds()] == [10, 15, 20, 25, 25, 30, 32]
     assert verify(tmp_path / "c") == {tmp_path / "c": []}
 
 
@@ -338,9 +338,9 @@ def test_reopening_trains_on_labels_that_were_corrected_after_the_end(tmp_path):
         assert campaign.propose() is None
         campaign.reopen()
         assert campaign.propose() is None
-    after = read(tmp_path / "c")
-    assert [r.labels for r in after.measured()] == [10, 15, 20, 25, 25]
-    assert after.measured()[-1].metrics.classes != after.measured()[-2].metrics.classes
+    after = read_campaign(tmp_path / "c")
+    assert [r.labels for r in after.measured_rounds()] == [10, 15, 20, 25, 25]
+    assert after.measured_rounds()[-1].metrics.classes != after.measured_rounds()[-2].metrics.classes
     assert after.ended == "budget"
 
 
@@ -352,7 +352,7 @@ def test_an_answer_belongs_to_the_round_in_which_it_was_given(tmp_path):
         c.accept(oracle.answer(c.propose().ids[:3]))
         c.close_round()
         c.run()
-    found = read(tmp_path)
+    found = read_campaign(tmp_path)
     assert sum(len(r.asked) for r in found.rounds) > found.spent == 20
     assert sum(len(r.answers) for r in found.rounds) == found.spent
     assert len(found.rounds[1].answers) == 3

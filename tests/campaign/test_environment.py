@@ -14,7 +14,7 @@ from versionspace.campaign import Campaign, environment
 from versionspace.campaign.grid import run
 from versionspace.campaign.setup import prepare_grid
 from versionspace.errors import InputError
-from versionspace.store import Ledger, StoreError, read, verify
+from versionspace.store import Ledger, StoreError, read_campaign, verify
 
 
 def run_one_round(folder, wanted):
@@ -29,8 +29,8 @@ def run_one_round(folder, wanted):
 def test_changed_labels_are_rejected(where, tmp_path):
     photos = class_folders(tmp_path / "photos")
     folder = run_one_round(tmp_path / "c", of_folder(photos, "data.test=12"))
-    before, record = (folder / "ledger.sqlite").read_bytes(), read(folder)
-    names, ids = record.files(), set(record.split()[where].tolist())
+    before, record = (folder / "ledger.sqlite").read_bytes(), read_campaign(folder)
+    names, ids = record.file_names(), set(record.split()[where].tolist())
     file = next(name for i, name in names.items() if i in ids and name.startswith("class1/"))
     elsewhere = photos / file.replace("class1", "class2")
     (photos / file).rename(elsewhere)
@@ -97,7 +97,7 @@ def test_an_ended_campaign_opens_with_other_versions_but_is_not_reopened(tmp_pat
     with Campaign.open(tmp_path / "c", accept_different=True) as campaign:
         campaign.reopen(15)
         assert campaign.run().state.spent() == 15
-    assert read(tmp_path / "c").state.newest["versions"]["torch"] == "9.9"
+    assert read_campaign(tmp_path / "c").state.latest_environment["versions"]["torch"] == "9.9"
     assert verify(tmp_path / "c") == {tmp_path / "c": []}
 
 
@@ -118,9 +118,9 @@ def test_another_cpu_is_rejected_unless_accepted(begun, tmp_path):
     assert "--accept-different" in said
     assert (folder / "ledger.sqlite").read_bytes() == before
     assert resumed("--accept-different").returncode == 0
-    record = read(folder)
+    record = read_campaign(folder)
     assert record.state.ended == "budget"
-    assert record.state.environment["arithmetic"] != record.state.newest["arithmetic"]
+    assert record.state.environment["arithmetic"] != record.state.latest_environment["arithmetic"]
     assert verify(folder) == {folder: []}
 
 
@@ -150,7 +150,7 @@ def test_a_grid_is_extended_only_where_its_first_ensemble_was_trained(kind, name
     if kind == "begun":
         assert (new / "ledger.sqlite").read_bytes() == before
     else:
-        assert not read(new).state.begun, "it may still begin on another machine"
+        assert not read_campaign(new).state.begun, "it may still begin on another machine"
     made = run(small, methods=["gvd", "random"], seeds=[0], out=grid, progress=False, accept_different=True)
     assert made.failed == {}
     assert {record.ended for record in made.campaigns()} == {"budget"}

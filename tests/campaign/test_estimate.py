@@ -22,7 +22,7 @@ def test_a_floor_above_the_rate_ends_training_on_the_first_plateau():
 @pytest.mark.parametrize(
     ("changes", "methods", "said"),
     [
-        ([], ["gvdd"], "Did you mean 'gvd'"), (["query.member=all"], ["gvd", "badge"], "since badge looks at one"),
+        ([], ["gvdd"], "Did you mean 'gvd'"), (["query.member=all"], ["gvd", "badge"], "since badge uses one"),
         (["query.member=7"], ["gvd"], "0 to 2"), (["data.pool=99999"], ["gvd"], "too few"),
         (["stop.when=audit(0.9)"], ["gvd"], "an audit"),
     ],

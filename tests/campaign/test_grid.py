@@ -12,9 +12,9 @@ from versionspace.campaign import Campaign, local_executor
 from versionspace.campaign.grid import resume, run
 from versionspace.campaign.jobs import News
 from versionspace.campaign.setup import prepare_grid
-from versionspace.config import Grid, read_text, written
+from versionspace.config import GridConfig, parse_config, to_toml
 from versionspace.errors import InputError
-from versionspace.store import Event, Ledger, Lock, LockedError, StoreError, campaigns, read, verify
+from versionspace.store import Event, Ledger, Lock, LockedError, StoreError, campaigns, read_campaign, verify
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +31,7 @@ def test_a_grid_has_a_campaign_for_each_method_and_seed(grid):
 
 
 def test_methods_start_from_the_same_split_labels_and_ensemble(grid):
-    gvd, other, random = (read(grid.folder / p) for p in ("gvd/0", "gvd/1", "random/0"))
+    gvd, other, random = (read_campaign(grid.folder / p) for p in ("gvd/0", "gvd/1", "random/0"))
     assert gvd.rounds[0].asked == random.rounds[0].asked != other.rounds[0].asked
     assert gvd.rounds[1].metrics == random.rounds[1].metrics
     assert gvd.rounds[1].asked != random.rounds[1].asked
@@ -41,20 +41,23 @@ def test_methods_start_from_the_same_split_labels_and_ensemble(grid):
 def test_the_shared_first_ensemble_equals_that_of_a_single_campaign(grid, tmp_path):
     with Campaign.create(tmp_path, config("query.method=gvd")) as campaign:
         campaign.run()
-    alone = [(r.asked, r.metrics) for r in read(tmp_path).rounds]
-    assert alone == [(r.asked, r.metrics) for r in read(grid.folder / "gvd" / "0").rounds]
+    alone = [(r.asked, r.metrics) for r in read_campaign(tmp_path).rounds]
+    assert alone == [(r.asked, r.metrics) for r in read_campaign(grid.folder / "gvd" / "0").rounds]
 
 
 def test_a_grid_can_be_extended(grid, tmp_path):
     first = run(config(), methods=["gvd"], seeds=[0], out=tmp_path, progress=False)
-    before = read(tmp_path / "gvd" / "0")
+    before = read_campaign(tmp_path / "gvd" / "0")
     heard = []
     run(config(), methods=["gvd", "random"], seeds=[0], out=tmp_path, progress=heard.append)
     assert {news.folder for news in heard} == {tmp_path / "random" / "0"}
-    assert read(tmp_path / "gvd" / "0").state == before.state
-    known = read_text((first.folder / "grid.toml").read_text())
+    assert read_campaign(tmp_path / "gvd" / "0").state == before.state
+    known = parse_config((first.folder / "grid.toml").read_text())
     assert known.grid.methods == ("gvd", "random")
-    assert read(tmp_path / "random" / "0").rounds[2].metrics == read(grid.folder / "random" / "0").rounds[2].metrics
+    assert (
+        read_campaign(tmp_path / "random" / "0").rounds[2].metrics
+        == read_campaign(grid.folder / "random" / "0").rounds[2].metrics
+    )
 
 
 def test_a_method_that_uses_the_vote_may_be_added_with_any_vote(tmp_path):
@@ -63,7 +66,7 @@ def test_a_method_that_uses_the_vote_may_be_added_with_any_vote(tmp_path):
     Campaign.open(tmp_path / "random" / "0").close()
     prepare_grid(hard, tmp_path, ["random", "gvd"], [0])
     Campaign.open(tmp_path / "gvd" / "0").close()
-    votes = {method: read(tmp_path / method / "0").config.query.vote for method in ("random", "gvd")}
+    votes = {method: read_campaign(tmp_path / method / "0").config.query.vote for method in ("random", "gvd")}
     assert votes == {"random": "soft", "gvd": "hard"}
     with pytest.raises(InputError, match="query.vote: 'hard' before, 'soft' now"):
         prepare_grid(config("query.method=random"), tmp_path, ["gvd"], [0])
@@ -101,10 +104,12 @@ def test_changes_apply_to_a_config_and_numpy_seeds_are_accepted(tmp_path):
 def create_without_work(folder, *changes):
     """Create a grid with a config that cannot run, as a process leaves it that is killed before its split event."""
     wrong = config("data.pool=99999", *changes)
-    write(folder / "grid.toml", written(wrong.model_copy(update={"grid": Grid(methods=("gvd", "ge"), seeds=(0,))})))
+    write(
+        folder / "grid.toml", to_toml(wrong.model_copy(update={"grid": GridConfig(methods=("gvd", "ge"), seeds=(0,))}))
+    )
     for method in ("gvd", "ge"):
         path = folder / method / "0"
-        write(path / "campaign.toml", written(wrong.campaign(method, 0)))
+        write(path / "campaign.toml", to_toml(wrong.campaign(method, 0)))
         with Ledger.open(path / "ledger.sqlite") as ledger:
             ledger.append([Event("begun", 0, {"classes": [], "method": method, "seed": 0}), Event("resumed")])
 
@@ -126,7 +131,7 @@ def test_a_grid_that_recorded_no_work_may_get_another_config(tmp_path):
         resume(tmp_path, progress=False)
     with pytest.raises(InputError, match="too few"):
         run(config("data.pool=9999"), methods=["gvd"], seeds=[0], out=tmp_path, progress=False)
-    assert read_text((tmp_path / "gvd" / "0" / "campaign.toml").read_text()).data.pool == 99999
+    assert parse_config((tmp_path / "gvd" / "0" / "campaign.toml").read_text()).data.pool == 99999
     made = run(config("budget.total=10"), methods=["gvd", "random"], seeds=[0], out=tmp_path, progress=False)
     assert made.failed == {}
     assert [(r.method, r.spent, r.ended) for r in made.campaigns()] == [("gvd", 10, "budget"), ("random", 10, "budget")]
@@ -183,10 +188,10 @@ def test_a_campaign_that_fails_does_not_stop_the_others(tmp_path):
     (tmp_path / "gvd" / "0" / "split.npz").mkdir()
     made = run(config(), methods=["gvd", "random"], seeds=[0], out=tmp_path, progress=False)
     assert list(made.failed) == [tmp_path / "gvd" / "0"]
-    assert read(tmp_path / "random" / "0").ended == "budget"
+    assert read_campaign(tmp_path / "random" / "0").ended == "budget"
     (tmp_path / "gvd" / "0" / "split.npz").rmdir()
     assert resume(tmp_path, progress=False).failed == {}
-    assert read(tmp_path / "gvd" / "0").ended == "budget"
+    assert read_campaign(tmp_path / "gvd" / "0").ended == "budget"
 
 
 def test_news_report_stages_and_rounds(tmp_path):
@@ -265,17 +270,19 @@ def test_the_device_may_change_on_resume(tmp_path):
         config("budget.total=15", "machine.device=cpu"), methods=["gvd"], seeds=[0], out=tmp_path, progress=False
     )
     assert made.failed == {}
-    assert read(tmp_path / "gvd" / "0").ended == "budget"
+    assert read_campaign(tmp_path / "gvd" / "0").ended == "budget"
 
 
-def test_a_campaign_with_an_empty_ledger_has_not_begun(tmp_path):
+def test_an_empty_ledger_is_damaged_and_does_not_begin_anew(tmp_path):
     prepare_grid(config("budget.total=10"), tmp_path, ["gvd", "random"], [0])
-    (tmp_path / "gvd" / "0" / "ledger.sqlite").touch()
-    assert not any(verify(tmp_path).values())
-    assert read(tmp_path / "gvd" / "0").rounds == ()
-    made = resume(tmp_path, progress=False)
-    assert made.failed == {}
-    assert [r.ended for r in made.campaigns()] == ["budget", "budget"]
+    empty = tmp_path / "gvd" / "0"
+    (empty / "ledger.sqlite").touch()
+    assert "expected a ledger of format 1, got format 0" in verify(tmp_path)[empty][0]
+    assert verify(tmp_path)[tmp_path / "random" / "0"] == []
+    for way in (lambda: read_campaign(empty), lambda: Campaign.open(empty), lambda: resume(tmp_path, progress=False)):
+        with pytest.raises(StoreError, match="got format 0"):
+            way()
+    assert (empty / "ledger.sqlite").stat().st_size == 0
 
 
 def test_a_campaign_without_its_ledger_is_damaged_and_does_not_begin_anew(tmp_path):
@@ -286,7 +293,7 @@ def test_a_campaign_without_its_ledger_is_damaged_and_does_not_begin_anew(tmp_pa
     before = contents(lost)
     assert verify(tmp_path) == {lost: ["ledger.sqlite is missing"], tmp_path / "random" / "0": []}
     made = run(config("budget.total=10"), methods=["gvd"], seeds=[0], out=tmp_path, progress=False)
-    assert "expected ledger.sqlite beside what was stored with it, got none" in made.failed[lost]
+    assert "expected ledger.sqlite beside the results that it describes, got none" in made.failed[lost]
     with pytest.raises(InputError, match="budget.total: 10 before, 15 now"):
         run(config("budget.total=15"), methods=["gvd"], seeds=[0], out=tmp_path, progress=False)
     with pytest.raises(StoreError, match="from a backup"):

@@ -13,7 +13,7 @@ from versionspace.campaign.cold_start import simple_features
 from versionspace.campaign.datasets import image_shape, open_dataset
 from versionspace.campaign.images import CampaignImages, Roles, draw_roles, restore_images
 from versionspace.errors import InputError
-from versionspace.store import read
+from versionspace.store import read_campaign
 
 
 @pytest.fixture(scope="module")
@@ -101,8 +101,8 @@ def test_a_moved_folder_of_images_changes_no_result(photos, tmp_path):
     new = photos.rename(tmp_path / "elsewhere")
     with Campaign.open(tmp_path / "c", images=new) as campaign:
         campaign.run()
-    assert read(tmp_path / "c").config.data.name == str(new)
-    both = [[(r.asked, r.utilities, r.metrics) for r in read(tmp_path / n).rounds] for n in ("c", "plain")]
+    assert read_campaign(tmp_path / "c").config.data.name == str(new)
+    both = [[(r.asked, r.utilities, r.metrics) for r in read_campaign(tmp_path / n).rounds] for n in ("c", "plain")]
     assert both[0] == both[1]
     Campaign.create(tmp_path / "digits", config()).close()
     with pytest.raises(InputError, match="none for a campaign on digits"):
@@ -139,5 +139,5 @@ def test_the_pool_is_read_a_chunk_at_a_time(tmp_path):
 
 def test_simple_features_are_the_same_in_chunks(digits, monkeypatch):
     whole = simple_features(digits.train.images[:300])
-    monkeypatch.setattr("versionspace.campaign.cold_start._AT_ONCE", 7)
+    monkeypatch.setattr("versionspace.campaign.cold_start._BLOCK", 7)
     np.testing.assert_array_equal(simple_features(digits.train.view(np.arange(300))), whole)

@@ -15,7 +15,7 @@ from versionspace.campaign.round import Step
 from versionspace.campaign.worker import Stopped, run_job
 from versionspace.errors import InputError
 from versionspace.machine import cores
-from versionspace.store import read
+from versionspace.store import read_campaign
 
 SMALL = ("budget.total=15",)
 
@@ -79,7 +79,7 @@ def test_the_executor_changes_no_result(tmp_path):
     grid(tmp_path / "own", Recording())
     grid(tmp_path / "default", None)
     for path in ("gvd/0", "gvd/1", "random/0", "random/1"):
-        own, default = (read(tmp_path / name / path).rounds for name in ("own", "default"))
+        own, default = (read_campaign(tmp_path / name / path).rounds for name in ("own", "default"))
         assert [(r.asked, r.answers, r.metrics) for r in own] == [(r.asked, r.answers, r.metrics) for r in default]
 
 
@@ -101,7 +101,7 @@ def test_the_executor_of_this_machine_keeps_the_rules(workers, tmp_path):
         assert [news.kind for news in own if news.kind in LAST] == ["done"]
         assert own[-1].kind == "done"
         assert (own[-1].labels, own[-1].budget, own[-1].text) == (15, 15, "budget")
-        last = read(folder).measured()[-1].metrics
+        last = read_campaign(folder).measured_rounds()[-1].metrics
         assert (own[-1].accuracy, own[-1].diameter) == (last.headline("accuracy"), last.headline("pwd"))
 
 

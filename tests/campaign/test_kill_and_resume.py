@@ -14,7 +14,7 @@ import pytest
 
 from campaign.tiny import TOML
 from versionspace.cli.summary import as_data
-from versionspace.store import campaigns, read, verify
+from versionspace.store import campaigns, read_campaign, verify
 
 KILLS = 30
 COMMANDS = 6
@@ -42,7 +42,7 @@ def command(toml, out, *more):
 
 def status(out):
     """Return what `status --json` prints, without the environment."""
-    found = json.loads(json.dumps([as_data(read(folder)) for folder in campaigns(out)]))
+    found = json.loads(json.dumps([as_data(read_campaign(folder)) for folder in campaigns(out)]))
     for campaign in found:
         assert campaign.pop("environment")["folder"].startswith(str(out))
     return found

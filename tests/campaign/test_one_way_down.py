@@ -17,7 +17,7 @@ from versionspace.campaign.datasets import Datasets
 from versionspace.campaign.round import RoundRunner
 from versionspace.campaign.worker import run_job
 from versionspace.ensemble import Ensemble
-from versionspace.store import Ledger, read
+from versionspace.store import Ledger, read_campaign
 
 SMALL = config("budget.total=15")
 
@@ -82,7 +82,7 @@ def test_jobs_of_one_process_share_its_datasets(count, tmp_path):
     for method in ("gvd", "random"):
         run_job(Job(tmp_path / method / "0", tmp_path / "shared" / "0"), lambda news: None, datasets=datasets)
     assert len(opened) == 1
-    assert read(tmp_path / "random" / "0").ended == "budget"
+    assert read_campaign(tmp_path / "random" / "0").ended == "budget"
 
 
 def test_settings_that_roles_depend_on_are_not_shared():
@@ -116,11 +116,11 @@ def test_a_campaign_replays_its_ledger_once(count, tmp_path):
     with Campaign.open(tmp_path) as campaign:
         campaign.run()
     assert from_the_start() == 1
-    assert campaign.state == read(tmp_path).state
+    assert campaign.state == read_campaign(tmp_path).state
 
 
 def test_whoever_trains_the_first_ensemble_does_not_read_it_back(count, tmp_path):
-    loads = count(round_module, "loaded")
+    loads = count(round_module, "load_learner")
     vs.run(SMALL, methods=["gvd"], seeds=[0], out=tmp_path, progress=False)
     assert loads == []
     vs.run(SMALL, methods=["gvd", "random"], seeds=[0], out=tmp_path, progress=False)

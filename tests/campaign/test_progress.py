@@ -61,5 +61,5 @@ def test_campaigns_that_ended_before_are_shown_as_done(tmp_path):
     create_folder(tmp_path / "gvd" / "1", config("seed=1"))
     old, new = progress.line_of(ended.folder.path, ended), progress.line_of(tmp_path / "gvd" / "1", None)
     assert (old.state, old.labels, old.budget) == ("done", 10, 10)
-    assert old.accuracy == ended.measured()[-1].metrics.sets["test"].accuracy
+    assert old.accuracy == ended.measured_rounds()[-1].metrics.sets["test"].accuracy
     assert (new.state, new.labels, new.budget) == ("waiting", 0, 25)

@@ -9,7 +9,7 @@ from versionspace import data
 from versionspace.ensemble import Ensemble
 from versionspace.errors import InputError
 from versionspace.query import METHODS
-from versionspace.store import read, verify
+from versionspace.store import read_campaign, verify
 
 
 @pytest.fixture(scope="module")
@@ -105,8 +105,8 @@ def test_the_audit_is_never_trained_on_and_counts_towards_the_budget(tmp_path):
     asked = {i for r in found.rounds for i in r.asked}
     assert not asked & set(found.audit)
     assert found.spent == 40
-    assert found.measured()[-1].labels == 25
-    last = found.measured()[-1].metrics.audit
+    assert found.measured_rounds()[-1].labels == 25
+    last = found.measured_rounds()[-1].metrics.audit
     assert last.images == 15
     assert 0 <= last.low <= last.accuracy <= last.high <= 1
     assert last.low < last.accuracy
@@ -122,8 +122,8 @@ def test_without_validation_the_reference_is_held_out_of_the_pool(tmp_path):
     assert not asked & set(split["reference"].tolist())
     assert found.ended == "the pool is exhausted"
     assert len(asked) == 120
-    assert "validation" not in found.measured()[0].metrics.sets
-    assert found.measured()[0].metrics.diameter == found.measured()[0].metrics.sets["reference"].pwd
+    assert "validation" not in found.measured_rounds()[0].metrics.sets
+    assert found.measured_rounds()[0].metrics.diameter == found.measured_rounds()[0].metrics.sets["reference"].pwd
 
 
 def test_keep_decides_whose_weights_stay(tmp_path):
@@ -139,8 +139,8 @@ def test_keep_decides_whose_weights_stay(tmp_path):
     for name in ("ends", "all", "none"):
         assert verify(tmp_path / name) == {tmp_path / name: []}
     last = Ensemble.load(tmp_path / "ends" / "weights" / "round-0004")
-    images = data.load("digits").train.take(read(tmp_path / "ends").split()["test"]).images
-    assert (last.votes(images) == read(tmp_path / "ends").votes(4)).all()
+    images = data.load("digits").train.take(read_campaign(tmp_path / "ends").split()["test"]).images
+    assert (last.votes(images) == read_campaign(tmp_path / "ends").votes(4)).all()
 
 
 def test_a_custom_network_is_imported_by_its_path(tmp_path):
@@ -153,7 +153,7 @@ def test_a_custom_network_is_imported_by_its_path(tmp_path):
 
 def test_kappa_compares_with_the_round_before(finished):
     from versionspace.campaign.metrics import kappa
-    from versionspace.store.layout import read_arrays
+    from versionspace.store import read_arrays
 
     votes = [read_arrays(finished.folder.votes(r))["reference_vote"] for r in (1, 2)]
     assert finished.rounds[1].metrics.kappa is None
@@ -165,8 +165,8 @@ def test_heads_on_a_pretrained_backbone(method, tmp_path):
     changes = ("ensemble.net=heads", "training={}", f"query.method={method}", "budget.total=15")
     found = run_campaign(tmp_path, *changes)
     assert found.ended == "budget"
-    assert found.measured()[-1].metrics.fit > 0.99
-    assert found.measured()[-1].metrics.sets["test"].accuracy > 0.3
+    assert found.measured_rounds()[-1].metrics.fit > 0.99
+    assert found.measured_rounds()[-1].metrics.sets["test"].accuracy > 0.3
     again = run_campaign(
         tmp_path / "again", "ensemble.net=heads", "training={}", f"query.method={method}", "budget.total=15"
     )

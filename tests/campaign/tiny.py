@@ -4,8 +4,8 @@ import numpy as np
 from PIL import Image
 
 from versionspace import data
-from versionspace.config import read_text
-from versionspace.store import read
+from versionspace.config import parse_config
+from versionspace.store import read_campaign
 
 TOML = """
 [data]
@@ -29,7 +29,7 @@ total = 25
 
 
 def config(*changes, toml=TOML):
-    return read_text(toml, "tiny", changes)
+    return parse_config(toml, "tiny", changes)
 
 
 def run_campaign(folder, *changes):
@@ -38,7 +38,7 @@ def run_campaign(folder, *changes):
 
     with Campaign.create(folder, config(*changes)) as campaign:
         campaign.run()
-    return read(folder)
+    return read_campaign(folder)
 
 
 def class_folders(root):
@@ -70,4 +70,4 @@ total = 9
 
 def of_folder(photos, *changes):
     """Return the config of a campaign on `class_folders`."""
-    return read_text(FOLDER.format(photos=photos), "photos", changes)
+    return parse_config(FOLDER.format(photos=photos), "photos", changes)

@@ -16,7 +16,7 @@ from PIL import Image
 from sklearn.datasets import load_digits
 
 from versionspace.campaign.setup import create_folder
-from versionspace.config.toml import validated
+from versionspace.config import validate_config
 
 COMMAND = "import typer; from versionspace.cli.label import label; typer.run(label)"
 
@@ -48,7 +48,7 @@ def quick(photos: Path, classes: tuple[str, ...], total: int, **changes: Any) ->
     for section, content in changes.items():
         values.setdefault(section, {}).update(content)
     folder = photos.with_name(photos.name + ".versionspace")
-    create_folder(folder, validated(values, "test"))
+    create_folder(folder, validate_config(values, "test"))
     return folder
 
 

@@ -46,7 +46,7 @@ def test_a_class_of_the_campaign_is_taken_whatever_it_is_called(folder, name):
 def test_seconds_are_brought_into_range_and_never_cost_an_answer(client, desk, seconds, kept):
     image = an_image(client)
     assert sent(client, image, "a-weekend", name="1", seconds=seconds).json()["taken"] == ["a-weekend"]
-    assert desk.state.labels[image].shown["seconds"] == kept
+    assert desk.state.labels[image].details["seconds"] == kept
 
 
 @pytest.fixture
@@ -64,7 +64,7 @@ def test_the_guess_that_was_seen_is_stored_though_there_is_a_newer_one(client, d
     image, seen = an_image(client), {"name": "1", "agreement": agreement}
     assert sent(client, image, "it-was-seen", name="1", when=when, guess=seen).json()["taken"] == ["it-was-seen"]
     stored = {"class": "1", "agreement": agreement, "shown": when}
-    assert desk.state.labels[image].shown["guess"] == stored
+    assert desk.state.labels[image].details["guess"] == stored
     assert Desk(desk.campaign).history.standing[image].shown["guess"] == stored, "on the disk, too"
 
 
@@ -76,7 +76,7 @@ def test_without_a_guess_that_was_seen_the_newest_is_stored(client, desk, newest
     """Tabs of earlier versions say when, and not what."""
     image = an_image(client)
     assert sent(client, image, "not-seen", name="1", **more).json()["taken"] == ["not-seen"]
-    assert desk.state.labels[image].shown["guess"] == newest | {"shown": shown}
+    assert desk.state.labels[image].details["guess"] == newest | {"shown": shown}
 
 
 @pytest.mark.parametrize("name", ["3", "0 ", "\u4e2d"])

@@ -14,7 +14,7 @@ from versionspace.label.create import campaign_folder, class_names, new_config
 from versionspace.label.import_labels import commit_import, read_labels
 from versionspace.label.label_studio import choices, tasks
 from versionspace.label.service import Desk
-from versionspace.store.record import read
+from versionspace.store import read_campaign
 
 
 def test_the_campaign_lies_beside_the_images_and_never_among_them(folder):
@@ -144,7 +144,7 @@ def test_imported_labels_are_trained_on_or_audited_but_never_asked(folder, tmp_p
         assert count == len(set(found.names) - set(cut.reference.tolist()))
         audit = {i for i in cut.audit.tolist() if i in found.names}
         assert audit
-        assert not audit & set(campaign.state.given()), "the audit is never trained on"
+        assert not audit & set(campaign.state.training_labels()), "the audit is never trained on"
         assert commit_import(campaign, found) == 0, "once"
         desk = Desk(campaign)
         assert desk.order() is not None, "it can train at once"
@@ -157,7 +157,7 @@ def test_what_goes_out_to_label_studio_comes_back(desk):
     image = desk.next("tab", "", (), 1).tasks[0].image
     desk.campaign.accept({image: "1"}, who="anna")
     files = dict(zip(desk.campaign.dataset.train.ids.tolist(), desk.campaign.dataset.train.files, strict=True))
-    out = tasks(read(desk.campaign.folder), files, prefix="/data/local-files/?d=photos/")
+    out = tasks(read_campaign(desk.campaign.folder), files, prefix="/data/local-files/?d=photos/")
     (one,) = choices(out)
     assert (one.files[0], one.name, one.image) == (f"photos/{files[image]}", "1", image)
 

@@ -210,7 +210,7 @@ def test_a_folder_that_comes_later_changes_nothing_for_a_campaign_that_has_begun
     other.parent.mkdir()
     other.write_bytes(min((folder.photos / "train/0").iterdir()).read_bytes() + b"\0")
     with vs.label_folder(folder.photos) as again:
-        assert again.state.gone == frozenset()
+        assert again.state.missing == frozenset()
         assert len(again.state.labels) == labels
         assert {name: again.images.truth(name).tolist() for name in truth} == truth
 

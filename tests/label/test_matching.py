@@ -146,13 +146,17 @@ def test_a_folder_of_the_table_is_labelled_by_its_own_rows(folder, tmp_path):
 @pytest.mark.parametrize("form", ["json", "csv"])
 def test_a_label_does_not_go_to_what_has_the_name_of_its_image_now(folder, tmp_path, form):
     from versionspace.label.label_studio import tasks
-    from versionspace.store.record import read
+    from versionspace.store import read_campaign
 
     with vs.label_folder(folder.photos, folder.classes, budget=40, net="small") as campaign:
         ids = campaign.propose().ids
         campaign.accept(dict.fromkeys(ids, "1"))
         files = campaign.images.files
-        text = labels_csv(campaign.state, files) if form == "csv" else json.dumps(tasks(read(campaign.folder), files))
+        text = (
+            labels_csv(campaign.state, files)
+            if form == "csv"
+            else json.dumps(tasks(read_campaign(campaign.folder), files))
+        )
     path = tmp_path / f"labels.{form}"
     path.write_text(text)
     other = next(i for i in files if i not in ids)

@@ -12,8 +12,7 @@ from typer.testing import CliRunner
 
 import versionspace as vs
 from versionspace.campaign.campaign import Campaign
-from versionspace.campaign.export import labels_of
-from versionspace.campaign.images import CampaignImages
+from versionspace.campaign.export import exported_labels
 from versionspace.campaign.metrics import kappa
 from versionspace.cli.main import app
 from versionspace.errors import InputError
@@ -22,11 +21,7 @@ from versionspace.label.image_encoding import ImageEncoder
 from versionspace.label.messages import Answer, Guesses
 from versionspace.label.service import Desk
 from versionspace.label.status import status
-from versionspace.store.layout import KEY, read_arrays, write_arrays
-from versionspace.store.ledger import Event
-from versionspace.store.record import read
-from versionspace.store.state import Ask, Label, State
-from versionspace.store.verify import verify
+from versionspace.store import Ask, Event, Label, State, read_arrays, read_campaign, verify, write_arrays
 
 
 class Files:
@@ -75,7 +70,7 @@ def export(folder, form):
 def test_an_image_that_is_gone_is_left_out_and_its_label_kept(folder, files, caplog, how):
     with Campaign.open(folder.campaign(60)) as campaign:
         answered(folder, campaign, rounds=1)
-        labelled = next(iter(campaign.state.given()))
+        labelled = next(iter(campaign.state.training_labels()))
         spent = campaign.state.spent()
     content = files.path(labelled).read_bytes()
     files.path(labelled).unlink()
@@ -85,9 +80,9 @@ def test_an_image_that_is_gone_is_left_out_and_its_label_kept(folder, files, cap
     with caplog.at_level(logging.WARNING), vs.label_folder(folder.photos) as campaign:
         assert "1 of 120 images is missing or has changed since labelling began: " in caplog.text
         assert files.names[labelled] in caplog.text
-        assert labelled not in campaign.state.given()
+        assert labelled not in campaign.state.training_labels()
         assert campaign.state.spent() == spent, "the label was given"
-        before = len(campaign.state.given())
+        before = len(campaign.state.training_labels())
         proposal = answered(folder, campaign, rounds=2)
         assert campaign.state.metrics[proposal.round].labels >= before
         assert campaign.state.metrics[proposal.round].sets["pool"].images == 119
@@ -99,13 +94,13 @@ def test_an_image_that_is_gone_is_left_out_and_its_label_kept(folder, files, cap
     assert [task["data"]["image"] for task in tasks if task["meta"].get("missing")] == [files.names[labelled]]
     out, said = export(folder, "imagefolder")
     there = {sha256(f.read_bytes()).hexdigest() for f in out.rglob("*.png")}
-    assert there == set(read(campaign.folder).state.labels) - {labelled}
-    assert f"labelled images is gone from the folder, or has changed since: {files.names[labelled]}." in said
+    assert there == set(read_campaign(campaign.folder).state.labels) - {labelled}
+    assert f"labelled images is missing from the folder, or has changed since: {files.names[labelled]}." in said
     files.path(labelled).write_bytes(content)
     with vs.label_folder(folder.photos) as campaign:
-        assert campaign.state.given()[labelled] == folder.truth[labelled]
-        assert campaign.state.gone == frozenset()
-    assert not any(one.missing for one in labels_of(read(campaign.folder)))
+        assert campaign.state.training_labels()[labelled] == folder.truth[labelled]
+        assert campaign.state.missing == frozenset()
+    assert not any(one.missing for one in exported_labels(read_campaign(campaign.folder)))
     assert verify(campaign.folder.path) == {campaign.folder.path: []}
 
 
@@ -138,7 +133,7 @@ def test_images_that_are_asked_for_and_gone_hold_nothing_up_and_are_asked_when_t
 
 def test_a_round_closes_the_one_before_though_only_images_that_are_gone_have_no_answer():
     ask = Ask(0, 0, "cold start", ("a", "b"), (0.0, 0.0))
-    state = State(asks=[ask], places={"a": (ask, 0), "b": (ask, 1)}, gone=frozenset("b"))
+    state = State(asks=[ask], places={"a": (ask, 0), "b": (ask, 1)}, missing=frozenset("b"))
     state.labels["a"] = Label("cat", 0, 0, "", 1)
     assert not state.is_open(ask)
     assert [e.kind for e in fitting([Event("measured", 1)], state, room=5, over=False)] == ["closed", "measured"]
@@ -187,13 +182,13 @@ def test_without_any_image_to_measure_distances_on_it_says_so_and_labels_are_exp
     with pytest.raises(InputError, match="the folder of images that the campaign began with, got no folder there"):
         vs.label_folder(campaign=campaign.folder.path)
     export(folder, "jsonl")
-    assert {one.file for one in labels_of(read(campaign.folder))} <= set(files.names.values())
+    assert {one.file for one in exported_labels(read_campaign(campaign.folder))} <= set(files.names.values())
 
 
 def test_all_images_with_labels_may_be_gone(folder, files):
     with Campaign.open(folder.campaign(60)) as campaign:
         answered(folder, campaign, rounds=1)
-        files.take(*campaign.state.given())
+        files.take(*campaign.state.training_labels())
     with vs.label_folder(folder.photos) as campaign:
         for ask in campaign.state.asks:
             campaign.accept(dict.fromkeys(campaign.state.unanswered(ask)))
@@ -210,23 +205,9 @@ def test_a_label_is_never_given_to_the_file_that_has_the_name_now(folder, files)
         campaign.accept({first.ids[0]: "0", first.ids[1]: "1"})
     files.path(first.ids[0]).unlink()
     files.path(first.ids[1]).rename(files.path(first.ids[0]))
-    found = {one.id: one for one in labels_of(read(campaign.folder))}
+    found = {one.id: one for one in exported_labels(read_campaign(campaign.folder))}
     assert (found[first.ids[0]].file, found[first.ids[0]].missing) == ("", True)
     assert (found[first.ids[1]].file, found[first.ids[1]].name) == (files.names[first.ids[0]], "1")
-
-
-def test_a_folder_from_before_names_were_kept_opens_all_the_same(folder, files, caplog, monkeypatch):
-    real = CampaignImages.arrays
-    monkeypatch.setattr(CampaignImages, "arrays", lambda self: {k: v for k, v in real(self).items() if k != KEY})
-    with Campaign.open(folder.campaign(60)) as campaign:
-        first = answered(folder, campaign)
-    assert KEY not in read_arrays(campaign.folder.split)
-    gone = campaign.images.roles.audit[0]
-    files.take(gone)
-    with caplog.at_level(logging.WARNING), vs.label_folder(folder.photos) as campaign:
-        assert f"began: {gone[:12]}…" in caplog.text
-        assert campaign.propose() == first
-    assert [one.file for one in labels_of(read(campaign.folder)) if one.missing] == [""]
 
 
 def test_the_page_says_what_is_missing_and_never_asks_for_it(folder, files):

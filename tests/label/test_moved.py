@@ -12,9 +12,7 @@ from versionspace.campaign.campaign import Campaign
 from versionspace.ensemble import settings as sizes
 from versionspace.errors import InputError
 from versionspace.label.trainer import Trainer
-from versionspace.store.errors import StoreError
-from versionspace.store.ledger import Ledger
-from versionspace.store.record import read
+from versionspace.store import Ledger, StoreError, read_campaign
 
 
 def resumed(folder):
@@ -74,9 +72,9 @@ def test_photos_and_campaign_are_moved_together(folder, tmp_path):
         vs.label_folder(campaign=kept)
     with vs.label_folder(photos) as campaign:
         assert campaign.propose().ids == first.ids[1:]
-        assert campaign.state.gone == frozenset()
+        assert campaign.state.missing == frozenset()
     assert resumed(kept)[-1]["images"] == str(photos)
-    assert read(kept).config.data.name == str(photos)
+    assert read_campaign(kept).config.data.name == str(photos)
     with vs.label_folder(campaign=kept) as campaign:
         assert campaign.state.spent() == 1
     assert Trainer(kept, lambda news: None).runner.images.missing == frozenset(), "it looks there too"
@@ -87,7 +85,7 @@ def test_folders_are_moved_before_anything_was_asked(folder, tmp_path):
     photos = folder.photos.rename(tmp_path / "elsewhere")
     with vs.label_folder(photos, campaign=kept) as campaign:
         assert campaign.propose().purpose == "audit"
-    assert read(kept).config.data.name == str(photos)
+    assert read_campaign(kept).config.data.name == str(photos)
 
 
 def test_the_folder_that_is_given_is_used_though_the_old_one_is_still_there(folder, tmp_path):
@@ -98,7 +96,7 @@ def test_the_folder_that_is_given_is_used_though_the_old_one_is_still_there(fold
     extra.unlink()
     with vs.label_folder(new, campaign=kept) as campaign:
         assert campaign.config.data.name == str(new)
-        assert len(campaign.state.gone) == 1
+        assert len(campaign.state.missing) == 1
     link = tmp_path / "link"
     link.symlink_to(new)
     with vs.label_folder(link, campaign=kept) as campaign:

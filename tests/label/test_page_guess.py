@@ -37,7 +37,7 @@ def shown(person, when):
 
 def guess_of(person, image):
     person.settled()
-    return person.desk.state.labels[image].shown["guess"]
+    return person.desk.state.labels[image].details["guess"]
 
 
 @pytest.mark.parametrize("when", ["before", "after"])

@@ -13,9 +13,7 @@ import pytest
 from label.conftest import Folder
 from label.crowd import Crowd
 from label.serving import Client, Server
-from versionspace.store.ledger import Ledger
-from versionspace.store.record import read
-from versionspace.store.verify import verify
+from versionspace.store import Ledger, read_campaign, verify
 
 pytestmark = [
     pytest.mark.slow,
@@ -63,7 +61,7 @@ def assert_all_kept(server, crowd):
     assert len(stored) == len(answered), "an event is there twice"
     assert crowd.acknowledged.items() <= stored.items(), "an acknowledged answer is lost"
     assert all(server.truth[image] == name for image, name in stored.values())
-    assert read(server.folder).state.problems == []
+    assert read_campaign(server.folder).state.problems == []
 
 
 def test_the_server_is_killed_at_any_moment_while_people_label(folder):
@@ -129,7 +127,7 @@ def test_a_trainer_that_is_started_again_goes_on_without_an_image_that_is_gone(f
         os.kill(old, signal.SIGKILL)
         until(lambda: [pid for pid in children(server.process.pid) if pid != old], 20)
         label(12)
-        until(lambda: read(server.folder).measured()[-1].metrics.sets["pool"].images == images)
+        until(lambda: read_campaign(server.folder).measured_rounds()[-1].metrics.sets["pool"].images == images)
         return client.status()["troubles"]
 
     with Server(folder.campaign(100)) as server:
@@ -143,7 +141,7 @@ def test_a_trainer_that_is_started_again_goes_on_without_an_image_that_is_gone(f
         assert [text.partition(",")[0] for text in killed(119)] == [f"{file.name}: gone"]
         file.write_bytes(content)
         assert killed(120) == []
-        assert read(server.folder).state.problems == []
+        assert read_campaign(server.folder).state.problems == []
         client.close()
 
 
@@ -155,10 +153,10 @@ def test_a_crowd_labels_while_training_runs(tmp_path, monkeypatch):
         crowd = Crowd(server, 8, 10_000).run()
         assert crowd.errors == []
         assert_all_kept(server, crowd)
-        record = read(server.folder)
+        record = read_campaign(server.folder)
         assert record.spent == 400
         times = Counter(image for image, _ in crowd.acknowledged.values())
         assert {image for image, n in times.items() if n > 1} <= crowd.again, "asked twice without need"
-        until(lambda: read(server.folder).ended == "budget")
+        until(lambda: read_campaign(server.folder).ended == "budget")
         assert server.stop() == 130
         assert verify(server.folder) == {server.folder: []}

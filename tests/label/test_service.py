@@ -11,9 +11,7 @@ from versionspace.label import queue as pacing
 from versionspace.label.messages import Answer
 from versionspace.label.queue import SECONDS
 from versionspace.label.service import Desk
-from versionspace.store.errors import StoreError
-from versionspace.store.ledger import Event
-from versionspace.store.record import read
+from versionspace.store import Event, StoreError, read_campaign
 
 
 def one(image, name, uid, **more):
@@ -53,7 +51,7 @@ def untouched(desk, count):
 def test_no_image_is_served_twice_and_every_answer_is_in_the_ledger(desk):
     shown = labelled(desk, 25)
     assert len(set(shown)) == 25
-    stored = read(desk.campaign.folder.path).state
+    stored = read_campaign(desk.campaign.folder.path).state
     assert {i: label.name for i, label in stored.labels.items()} == {i: desk.truth[i] for i in shown}
     assert stored.problems == []
 
@@ -332,7 +330,7 @@ def test_the_guess_is_sent_only_to_those_who_want_to_see_it(desk):
     assert desk.next("a", "", (), 1, "before").tasks[0].guess is not None
     image = desk.next("a", "", (), 1).tasks[0].image
     desk.answer("a", "", [one(image, "1", "with-guess", when="after")])
-    assert desk.state.labels[image].shown["guess"]["shown"] == "after"
+    assert desk.state.labels[image].details["guess"]["shown"] == "after"
 
 
 def test_a_class_added_later_can_be_used(desk):
@@ -347,7 +345,7 @@ def test_skipped_images_cost_nothing_and_are_not_asked_again(desk):
     desk.answer("tab", "", [Answer("skip-it-1", "skip", image)])
     assert desk.spent() == 0
     assert image not in {t.image for t in desk.next("tab", "", (), 12).tasks}
-    assert desk.state.labels[image].shown["reason"] == "skipped"
+    assert desk.state.labels[image].details["reason"] == "skipped"
 
 
 def test_a_folder_that_is_skipped_to_its_end_ends(folder):
@@ -368,7 +366,7 @@ def test_what_could_not_be_stored_was_not_asked(desk):
         try:
             desk.next(f"tab-{number}", "", (), 5)
         except StoreError as error:
-            failed += "room on the disk" in str(error)
+            failed += "free space on the disk" in str(error)
     assert failed > 40, "there was nothing left to ask for, or the disk was not full"
     assert desk.order() is None
     assert desk.state.ended == ""
@@ -401,7 +399,7 @@ def last_round(desk, upto=None):
     round_ = desk.generation() + 1
     measured = Event("measured", round_, metrics(sum(desk.classes().values())))
     events = [measured, Event("ended", round_, {"why": "budget"})]
-    desk.trained(events, None, 1.0, desk.state.last if upto is None else upto)
+    desk.trained(events, None, 1.0, desk.state.last_event if upto is None else upto)
 
 
 def test_a_larger_budget_goes_on_after_the_end_and_after_a_restart(desk):
@@ -415,7 +413,7 @@ def test_a_larger_budget_goes_on_after_the_end_and_after_a_restart(desk):
     assert desk.spent() == before + 5
     assert desk.next("tab", "", (), 1).tasks == []
     last_round(desk)
-    stored = read(desk.campaign.folder.path)
+    stored = read_campaign(desk.campaign.folder.path)
     assert (stored.budget, stored.spent, stored.ended, stored.state.problems) == (before + 5, before + 5, "budget", [])
     assert Desk(desk.campaign).total == before + 5
     with pytest.raises(InputError, match=f"at least {before + 5}"):
@@ -424,7 +422,7 @@ def test_a_larger_budget_goes_on_after_the_end_and_after_a_restart(desk):
 
 def test_what_is_corrected_after_the_end_is_learnt(desk):
     finished(desk)
-    image = next(iter(desk.state.given()))
+    image = next(iter(desk.state.training_labels()))
     desk.answer("tab", "", [one(image, "2" if desk.truth[image] != "2" else "1", "a-correction")])
     assert not desk.state.ended
     assert desk.order() is not None
@@ -436,8 +434,8 @@ def test_what_is_corrected_after_the_end_is_learnt(desk):
 
 def test_a_round_that_does_not_know_the_last_correction_is_not_the_last(desk):
     labelled(desk, desk.total, session="to-the-end")
-    snapshot = desk.state.last
-    image = next(iter(desk.state.given()))
+    snapshot = desk.state.last_event
+    image = next(iter(desk.state.training_labels()))
     desk.answer("tab", "", [one(image, "2" if desk.truth[image] != "2" else "1", "a-correction")])
     last_round(desk, upto=snapshot)
     assert not desk.state.ended

@@ -10,7 +10,7 @@ import pytest
 
 from versionspace.label import supervisor as supervising
 from versionspace.label.supervisor import Supervisor
-from versionspace.store.errors import full
+from versionspace.store import disk_full
 
 READY = """print('{"kind": "ready"}', flush=True)"""
 WAIT = "import sys; sys.stdin.read()"
@@ -102,11 +102,11 @@ def test_a_full_disk_while_it_is_asked_for_orders_is_said(kept, desk, monkeypatc
     order = desk.order
 
     def no_room():
-        raise full(desk.campaign.folder.path)
+        raise disk_full(desk.campaign.folder.path)
 
     monkeypatch.setattr(desk, "order", no_room)
     keeper = kept(f"{READY}; {WAIT}", pause=0.3)
-    assert "room on the disk" in trouble(keeper)
+    assert "free space on the disk" in trouble(keeper)
     monkeypatch.setattr(desk, "order", order)
     until(lambda: keeper.now().stage == "idle")
 

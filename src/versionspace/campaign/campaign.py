@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from versionspace import rng
-from versionspace.campaign.cold_start import diverse, simple_features
+from versionspace.campaign.cold_start import select_diverse, simple_features
 from versionspace.campaign.datasets import Datasets, with_images
 from versionspace.campaign.environment import TRUTH, environment_events, reject_other_classes, reject_other_labels
 from versionspace.campaign.first_ensemble import FirstEnsemble
@@ -21,10 +21,20 @@ from versionspace.campaign.validation import pool_labels, validate_campaign
 from versionspace.config import Config, Policy
 from versionspace.errors import InputError
 from versionspace.oracle import Simulated
-from versionspace.store.errors import StoreError
-from versionspace.store.layout import Folder, Lock, read_arrays, read_config, write_arrays
-from versionspace.store.ledger import Event, Ledger
-from versionspace.store.state import Ask, State, replay
+from versionspace.store import (
+    Answered,
+    Ask,
+    CampaignFolder,
+    Event,
+    Ledger,
+    Lock,
+    State,
+    StoreError,
+    read_arrays,
+    read_stored_config,
+    replay,
+    write_arrays,
+)
 from versionspace.types import ImageId
 
 _log = logging.getLogger("versionspace.campaign")
@@ -52,8 +62,8 @@ class Campaign:
     """Algorithm 1 of the paper, on a dataset or with a person. Make one with `create` or `open`.
 
     >>> import tempfile
-    >>> from versionspace.config import read
-    >>> config = read("demo", ["ensemble.members=2", "training.epochs=2", "budget.total=20"])
+    >>> from versionspace.config import read_config
+    >>> config = read_config("demo", ["ensemble.members=2", "training.epochs=2", "budget.total=20"])
     >>> with tempfile.TemporaryDirectory() as folder, Campaign.create(folder, config) as campaign:
     ...     oracle = campaign.oracle()
     ...     for proposal in campaign:
@@ -63,7 +73,7 @@ class Campaign:
     """
 
     def __init__(
-        self, folder: Folder, config: Config, lock: Lock, ledger: Ledger, state: State, images: CampaignImages,
+        self, folder: CampaignFolder, config: Config, lock: Lock, ledger: Ledger, state: State, images: CampaignImages,
         runner: RoundRunner, accept_different: bool,
     ) -> None:  # fmt: skip
         self.folder, self.config, self.state = folder, config, state
@@ -81,7 +91,7 @@ class Campaign:
         Raises InputError, before anything is written, if the campaign cannot run or the folder has another config.
         """
         path, datasets = Path(folder), datasets or Datasets()
-        if has_no_work(Folder(path)):
+        if has_no_work(CampaignFolder(path)):
             validate_campaign(config if images is None else with_images(config, images), datasets)
         create_folder(path, config)
         return cls.open(path, images=images, datasets=datasets, **options)
@@ -113,20 +123,20 @@ class Campaign:
         Raises StoreError if the folder holds no campaign, is in use or damaged, or if something changed that results
         depend on; InputError if images are missing or a new campaign cannot run.
         """
-        paths = Folder(Path(folder))
+        paths = CampaignFolder(Path(folder))
         if not paths.config.is_file():
             raise StoreError(
                 str(folder), expected="a campaign's folder, with campaign.toml in it", got="none",
                 fix="Begin one with Campaign.create or `versionspace run`.",
             )  # fmt: skip
-        paths.refuse_lost()
-        stored = read_config(paths.config)
+        paths.reject_lost_ledger()
+        stored = read_stored_config(paths.config)
         with contextlib.ExitStack() as on_error:
             lock = Lock(paths.path).take()
             on_error.callback(lock.close)
             ledger = Ledger.open(paths.ledger)
             on_error.callback(ledger.close)
-            paths.clean()
+            paths.remove_unfinished()
             config = stored if images is None else with_images(stored, images)
             state = replay(ledger.events(), ledger=ledger.path)
             campaign_images = _open_images(paths, config, state, datasets or Datasets())
@@ -154,7 +164,7 @@ class Campaign:
             counts = {name: len(ids) for name, ids in self.images.roles.arrays().items()}
             truth = {TRUTH: self.images.digest()} if self.runner.policy.reproducible else {}
             self.commit([Event("split", 0, {"sha256": sha256, "images": counts, **truth})])
-        self.state.gone = self.images.missing
+        self.state.missing = self.images.missing
         if self.images.missing:
             _log.warning(
                 "%s", missing_message(self.images.missing, self.images.files, self.images.all_roles.total)
@@ -198,8 +208,8 @@ class Campaign:
                     fix="Answer the ids of a proposal: they are the images' own, not positions.",
                 )  # fmt: skip
             ask, rank = self.state.places[image]
-            body = {"id": image, "class": self._class(answer), "part": ask.part, "rank": rank, **(shown or {})}
-            events.append(Event("answered", ask.round, body, who=who, uid=(uids or {}).get(image)))
+            answered = Answered(image, self._class(answer), ask.part, rank, shown or {})
+            events.append(Event("answered", ask.round, answered.to_body(), who=who, uid=(uids or {}).get(image)))
         self.commit(events)
 
     def close_round(self) -> None:
@@ -269,12 +279,12 @@ class Campaign:
         """Yield proposals until the end; each must be answered, or its round closed, before the next."""
         before: tuple[int, int] | None = None
         while (proposal := self.propose()) is not None:
-            if before == (proposal.round, self.state.last):
+            if before == (proposal.round, self.state.last_event):
                 raise InputError(
                     "answers", expected="campaign.accept or campaign.close_round between proposals", got="neither",
                     fix="Pass {id: None} for images that cannot be labelled.",
                 )  # fmt: skip
-            before = (proposal.round, self.state.last)
+            before = (proposal.round, self.state.last_event)
             yield proposal
 
     def close(self) -> None:
@@ -291,7 +301,7 @@ class Campaign:
     def commit(self, events: Sequence[Event]) -> None:
         """Append events to the ledger, all or none, and update the state; they are durable when it returns."""
         self._ledger.append(events)
-        replay(self._ledger.events(after=self.state.last), self.state)
+        replay(self._ledger.events(after=self.state.last_event), self.state)
 
     def _next_events(self) -> list[Event]:
         """Return the events to commit next when no answer is awaited."""
@@ -306,7 +316,7 @@ class Campaign:
 
     def _cold_start(self) -> list[Event]:
         """Return an ask for diverse images until each class has a label; no events when it is time to train."""
-        state, labels = self.state, self.state.given()
+        state, labels = self.state, self.state.training_labels()
         unseen = [name for name in state.classes if name not in labels.values()]
         if labels and (len(self.images.roles.initial) or not unseen):
             return []
@@ -326,7 +336,7 @@ class Campaign:
         size = min(self.config.cold_start.size or max(2, len(state.classes)), cap - len(labels), budget, len(fresh))
         if self._features is None:
             self._features = simple_features(self.images.pixels(ids))
-        chosen, distances = diverse(self._features, ids, asked, size, rng.key(self.config.seed, "cold start"))
+        chosen, distances = select_diverse(self._features, ids, asked, size, rng.key(self.config.seed, "cold start"))
         return [proposal_event(0, len(state.asks), "cold start", chosen, distances)]
 
     def _proposal(self, ask: Ask) -> Proposal:
@@ -353,7 +363,7 @@ class Campaign:
         )  # fmt: skip
 
 
-def _open_images(folder: Folder, config: Config, state: State, datasets: Datasets) -> CampaignImages:
+def _open_images(folder: CampaignFolder, config: Config, state: State, datasets: Datasets) -> CampaignImages:
     """Return a campaign's images; raise if the dataset is not the one that it began with, or if it cannot begin."""
     dataset = datasets.open(config, folder.path if state.split is not None else None)
     if state.begun is not None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from versionspace.campaign.images import CampaignImages, Roles, draw_roles, subsets_with_other_folders
-from versionspace.config import Config, Data, Policy, answered_by_person
+from versionspace.config import Config, DataConfig, Policy, answered_by_person
 from versionspace.data import DATASETS, Dataset, fetch, info, load
 from versionspace.data.folder.decode import frame
 from versionspace.data.folder.scan import is_folder
@@ -19,8 +19,8 @@ from versionspace.text import printable
 class Datasets:
     """The datasets that one process has opened and the roles that it has drawn, so that it does neither twice.
 
-    >>> from versionspace.config import read
-    >>> datasets, config = Datasets(), read("demo")
+    >>> from versionspace.config import read_config
+    >>> datasets, config = Datasets(), read_config("demo")
     >>> datasets.open(config) is datasets.open(config)
     True
     """
@@ -45,7 +45,7 @@ class Datasets:
         return CampaignImages(dataset, self._roles[key])
 
 
-def _key(config: Config) -> tuple[Data, Policy]:
+def _key(config: Config) -> tuple[DataConfig, Policy]:
     """Return what a dataset depends on. A folder is the same by a relative and by an absolute path."""
     return with_absolute_images(config).data, Policy.of(config)
 

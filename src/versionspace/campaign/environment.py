@@ -9,16 +9,13 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from versionspace.campaign.images import CampaignImages
-from versionspace.campaign.learner import training_of
-from versionspace.config import VOTE, Config, Policy, settings
+from versionspace.campaign.learner import group_sizes, training_of
+from versionspace.config import VOTE, Config, Policy, flat_settings
 from versionspace.data import DATASETS, Dataset
-from versionspace.ensemble.settings import sizes
 from versionspace.machine import cores
 from versionspace.query.methods import TABLE
 from versionspace.runtime import arithmetic, pick_device
-from versionspace.store.errors import StoreError
-from versionspace.store.ledger import Event, encoded
-from versionspace.store.state import State
+from versionspace.store import Event, State, StoreError, canonical_json
 
 TRUTH = "truth"
 """Key in the body of a "split" event: a hash of the known labels."""
@@ -54,7 +51,7 @@ def environment_events(
         return [Event("begun", 0, body, environment=environment | now)]
     if reproducible:
         _reject_other_settings(state.begun["config"], body["config"])
-    upgrades = _changed_versions(state.environment if reproducible else state.newest, environment)
+    upgrades = _changed_versions(state.environment if reproducible else state.latest_environment, environment)
     if state.ended and not reopening and (reproducible or not upgrades):
         return []
     changed = {key: body[key] for key in ("sizes", "training", "dataset", "net") if _differs(key, state.begun, body)}
@@ -107,10 +104,10 @@ def _body(config: Config, dataset: Dataset) -> dict[str, Any]:
         "seed": config.seed,
         "classes": _classes(config, dataset),
         "net": config.ensemble.net,
-        "sizes": asdict(sizes(config.ensemble.net, (channels, height, width))),
+        "sizes": asdict(group_sizes(config, (channels, height, width))),
         "training": asdict(training_of(config, dataset.train.labels is not None)),
         "config": _settings(config),
-        "dataset": {"name": config.data.name, "sha256": hashlib.sha256(encoded(checksums).encode()).hexdigest()},
+        "dataset": {"name": config.data.name, "sha256": hashlib.sha256(canonical_json(checksums).encode()).hexdigest()},
     }
 
 
@@ -137,7 +134,7 @@ def _settings(config: Config) -> dict[str, str]:
     """
     path = () if config.data.name in DATASETS else ("data.name",)
     unused = () if TABLE[config.query.method].takes_vote else (VOTE,)
-    return settings(config, but=("preset", *path, *unused))
+    return flat_settings(config, ignore=("preset", *path, *unused))
 
 
 def _reject_other_settings(before: Mapping[str, str], now: Mapping[str, str]) -> None:

@@ -13,12 +13,11 @@ import numpy as np
 
 from versionspace.campaign.datasets import Datasets
 from versionspace.campaign.images import CampaignImages
-from versionspace.campaign.learner import learner, training_of
+from versionspace.campaign.learner import Learner, group_sizes, make_learner, training_of
 from versionspace.campaign.round import Candidates, choose
 from versionspace.campaign.validation import validate_campaign, validate_settings
-from versionspace.config import Config, sentences
-from versionspace.ensemble.ensemble import Ensemble
-from versionspace.ensemble.settings import Training, sizes
+from versionspace.config import Config, as_input_errors
+from versionspace.ensemble import Training
 from versionspace.machine import cores
 from versionspace.query.methods import find
 
@@ -72,7 +71,7 @@ def plan(config: Config, methods: Sequence[str] | None = None, seeds: Sequence[i
     began = time.perf_counter()
     chosen_methods = tuple(methods or config.grid.methods or (config.query.method,))
     chosen_seeds = tuple(seeds or config.grid.seeds or (config.seed,))
-    with sentences("plan"):
+    with as_input_errors("plan"):
         configs = [config.campaign(find(method).name, config.seed) for method in chosen_methods]
     for one in configs:
         validate_settings(one)
@@ -98,7 +97,7 @@ def plan(config: Config, methods: Sequence[str] | None = None, seeds: Sequence[i
         for method in chosen_methods
     }
     by_method = {method: seconds_of_fits(likely) + queries[method] for method in chosen_methods}
-    weights = sum(value.nbytes for value in _arrays(fitted)) * config.ensemble.members // fitted.members
+    weights = fitted.weight_bytes * config.ensemble.members // fitted.members
     votes = config.ensemble.members * len(roles.test) // 4 + len(roles.pool)
     campaigns = len(chosen_methods) * len(chosen_seeds)
     most = seconds_of_fits(training.epochs) * len(chosen_methods) + sum(queries.values())
@@ -117,23 +116,23 @@ def plan(config: Config, methods: Sequence[str] | None = None, seeds: Sequence[i
     )
 
 
-def _measure(config: Config, images: CampaignImages, training: Training, threads: int) -> tuple[_Costs, Ensemble]:
+def _measure(config: Config, images: CampaignImages, training: Training, threads: int) -> tuple[_Costs, Learner]:
     """Fit as many members as keep the threads busy, at two numbers of labels and of epochs."""
-    members = min(config.ensemble.members, sizes(config.ensemble.net).group * threads)
+    members = min(config.ensemble.members, group_sizes(config).group * threads)
     times = config.ensemble.members / members
     truth = images.truth("validation")
     validation = None if truth is None else (images.of("validation"), truth)
     pool, labels = images.roles.pool, images.truth("pool")
-    whole = learner(config, 2, lambda: images.of("pool"), training=training, threads=threads)
+    whole = make_learner(config, 2, lambda: images.of("pool"), training=training, threads=threads)
     normalisation = whole.normalisation
     order = np.random.default_rng(0).permutation(len(pool))
     most = min(len(pool), config.budget.total)
     few = max(2, min(most // 4, 64))
 
-    def timed_fit(count: int, epochs: int) -> tuple[float, Ensemble]:
+    def timed_fit(count: int, epochs: int) -> tuple[float, Learner]:
         some = order[:count]
         classes = labels[some] if labels is not None else some % max(2, len(images.dataset.classes))
-        ensemble = learner(
+        ensemble = make_learner(
             config, max(2, len(images.dataset.classes)), lambda: images.of("pool"), members=members,
             threads=threads, normalisation=normalisation, training=replace(training, epochs=epochs),
         )  # fmt: skip
@@ -153,7 +152,7 @@ def _measure(config: Config, images: CampaignImages, training: Training, threads
     return _Costs(max(0.0, at[few] - label * few), label, image), fitted
 
 
-def _query_seconds(config: Config, method: str, images: CampaignImages, learner: Ensemble) -> float:
+def _query_seconds(config: Config, method: str, images: CampaignImages, learner: Learner) -> float:
     """Return the seconds that a method takes for one image of the pool, not counting votes, which every round has."""
     ids = images.roles.pool[:_IMAGES]
     pixels = images.pixels(ids)
@@ -164,11 +163,6 @@ def _query_seconds(config: Config, method: str, images: CampaignImages, learner:
     classes = max(2, len(images.dataset.classes))
     choose(query, min(query.size, len(ids)), learner, candidates, reference, classes, seed=0)
     return (time.perf_counter() - start) / len(ids)
-
-
-def _arrays(learner: Ensemble) -> list["np.ndarray[tuple[int, ...], np.dtype[np.float32]]"]:
-    assert learner._predictor is not None
-    return [value.cpu().numpy() for value in learner._predictor.state.values()]
 
 
 def _memory(config: Config, images: CampaignImages, weights: int) -> int:

@@ -15,11 +15,10 @@ from typing import Any
 
 from versionspace.campaign.environment import numerics
 from versionspace.campaign.learner import Learner
-from versionspace.config import Config, same_start
+from versionspace.config import Config, first_ensemble_settings
 from versionspace.data import DATASETS
 from versionspace.errors import InputError
-from versionspace.store.layout import Lock, write, write_folder
-from versionspace.store.ledger import encoded
+from versionspace.store import Lock, canonical_json, write_file, write_folder
 from versionspace.types import ImageId
 
 
@@ -62,7 +61,8 @@ class FirstEnsemble:
         Waits while another process trains it. Weights are float32 on disk as in memory: both ways give the same bits.
         Raises InputError if the folder holds the ensemble of another config or of other labels.
         """
-        start = encoded({"config": same_start(config), "labels": [[str(i), name] for i, name in labels.items()]})
+        pairs = [[str(i), name] for i, name in labels.items()]
+        start = canonical_json({"config": first_ensemble_settings(config), "labels": pairs})
         self.shared.mkdir(parents=True, exist_ok=True)
         with Lock(self.shared).take(wait=True):
             if not self._note.exists():
@@ -71,7 +71,7 @@ class FirstEnsemble:
                 seconds = time.perf_counter() - began
                 write_folder(self.weights, learner.save)
                 note: dict[str, Any] = {"start": start, "seconds": seconds, "bits": numerics(config)}
-                write(self._note, json.dumps(note).encode())
+                write_file(self._note, json.dumps(note).encode())
                 return TrainedEnsemble(learner, seconds)
         note = self._read_note()
         if _without_path(note["start"]) != _without_path(start):

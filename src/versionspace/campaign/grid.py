@@ -15,12 +15,21 @@ from versionspace.campaign.jobs import Executor, Job, Listener, Run
 from versionspace.campaign.local_executor import LocalExecutor
 from versionspace.campaign.progress import display
 from versionspace.campaign.setup import prepare_grid, validate_campaigns
-from versionspace.config import Config, answered_by_person, changed, read, written
+from versionspace.config import Config, answered_by_person, read_config, to_toml, with_changes
 from versionspace.errors import InputError
 from versionspace.machine import cores
-from versionspace.store.layout import CONFIG, GRID, SHARED, Folder, campaigns, is_campaign, read_config, write
-from versionspace.store.record import Record
-from versionspace.store.record import read as read_campaign
+from versionspace.store import (
+    CONFIG,
+    GRID,
+    SHARED,
+    CampaignFolder,
+    Record,
+    campaigns,
+    is_campaign,
+    read_campaign,
+    read_stored_config,
+    write_file,
+)
 
 
 def run(
@@ -62,9 +71,9 @@ def run(
     _reject_negative(jobs)
     changes = list(changes)
     if not isinstance(preset_or_config, Config):
-        config = read(preset_or_config, changes)
+        config = read_config(preset_or_config, changes)
     else:
-        config = changed(preset_or_config, changes) if changes else preset_or_config
+        config = with_changes(preset_or_config, changes) if changes else preset_or_config
     root = Path(out) if out is not None else Path("runs") / (config.preset or "campaign").replace("/", "-")
     datasets = Datasets()
     folders = prepare_grid(config, root, methods, seeds, datasets)
@@ -88,7 +97,7 @@ def resume(
     """
     _reject_negative(jobs)
     root, moved = Path(folder), None if images is None else Path(images)
-    configs = {campaign.path: read_config(campaign.config) for campaign in campaigns(root)}
+    configs = {campaign.path: read_stored_config(campaign.config) for campaign in campaigns(root)}
     for path, config in configs.items():
         if answered_by_person(config):
             raise InputError(
@@ -141,7 +150,7 @@ def _execute(
 
 
 def _read(path: Path) -> Record | None:
-    folder = Folder(path)
+    folder = CampaignFolder(path)
     return read_campaign(folder) if folder.ledger.exists() else None
 
 
@@ -150,11 +159,11 @@ def _write_new_location(root: Path, configs: Mapping[Path, Config], datasets: Da
     from versionspace.campaign.campaign import Campaign  # imports torch
 
     for path in configs:
-        stored = read_config(path / CONFIG)
+        stored = read_stored_config(path / CONFIG)
         if stored != with_images(stored, images):
             Campaign.open(path, images=images, datasets=datasets).close()
     if (root / GRID).is_file():
-        write(root / GRID, written(with_images(read_config(root / GRID), images)).encode())
+        write_file(root / GRID, to_toml(with_images(read_stored_config(root / GRID), images)).encode())
 
 
 def _reject_negative(jobs: int) -> None:

@@ -16,8 +16,7 @@ from versionspace import rng
 from versionspace.config import Config, Policy
 from versionspace.data import Dataset, Subset, draw, split
 from versionspace.errors import InputError
-from versionspace.store.layout import KEY, SETS, names_in, packed
-from versionspace.store.record import as_ids
+from versionspace.store import FILE_NAMES, SPLIT_SETS, as_ids, pack_names, unpack_names
 from versionspace.text import printable
 from versionspace.types import Array, ArrayLike, ImageId, Ints
 
@@ -49,7 +48,7 @@ class Roles:
     @property
     def total(self) -> int:
         """The number of images."""
-        return sum(len(getattr(self, name)) for name in SETS)
+        return sum(len(getattr(self, name)) for name in SPLIT_SETS)
 
     def askable(self) -> Array:
         """Return the ids that a query method may choose."""
@@ -119,7 +118,7 @@ class CampaignImages:
         self._own_subsets = {"validation": dataset.validation, "test": dataset.test}
         self._views: dict[str, ArrayLike] = {}
         self._stored_files = stored_files or {}
-        pairs = [(getattr(self.all_roles, name), getattr(roles, name)) for name in SETS]
+        pairs = [(getattr(self.all_roles, name), getattr(roles, name)) for name in SPLIT_SETS]
         self.missing: frozenset[ImageId] = frozenset(
             i for before, now in pairs if before is not now for i in as_ids(np.setdiff1d(before, now))
         )
@@ -141,7 +140,7 @@ class CampaignImages:
         if truth is not None:
             arrays["test_truth"] = truth
         if self.dataset.train.files is not None:
-            arrays[KEY] = packed([file for name in SETS for file in self._files(name)])
+            arrays[FILE_NAMES] = pack_names([file for name in SPLIT_SETS for file in self._files(name)])
         return arrays
 
     def pixels(self, ids: Array) -> ArrayLike:
@@ -165,7 +164,7 @@ class CampaignImages:
     def digest(self) -> str:
         """Return a hash of all ids and their known labels, which does not depend on the order of files."""
         content = hashlib.sha256()
-        for name in SETS:
+        for name in SPLIT_SETS:
             part, ids = self._subset(name), getattr(self.roles, name)
             labels = np.full(len(ids), -1) if part.labels is None else part.labels[part.rows(ids)]
             content.update(np.ascontiguousarray(ids).tobytes() + np.asarray(labels, np.int64).tobytes())
@@ -195,7 +194,7 @@ def restore_images(
     image of the pool is left, or none to measure distances on.
     """
     all_roles = Roles(**{name: arrays[name] for name in Roles.__dataclass_fields__})
-    files = names_in(arrays)
+    files = unpack_names(arrays)
     images = CampaignImages(dataset, _present(dataset, all_roles), all_roles, files)
     if images.missing and not allow_missing:
         raise InputError(

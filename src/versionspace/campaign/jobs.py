@@ -10,9 +10,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Literal, Protocol, TypeAlias
 
-from versionspace.store.layout import campaigns
-from versionspace.store.record import Record
-from versionspace.store.record import read as read_campaign
+from versionspace.store import Record, campaigns, read_campaign
 
 NewsKind: TypeAlias = Literal["step", "round", "done", "failed", "stopped"]
 
@@ -120,7 +118,7 @@ class Executor(Protocol):
         exception propagate.
     Failures
         A job that fails, by an error of its own or because its process or machine died, is told as "failed" with a
-        message and listed in the `Outcome`; the others continue. Do not retry: the user resumes when the cause is fixed.
+        message and listed in the `Outcome`; the others continue. Do not retry: the user fixes the cause and resumes.
     Ctrl-C
         Catch KeyboardInterrupt, start no more jobs, stop the running ones (`run_job` takes an event for this, and stops
         within an epoch) and return an `Outcome` that says "stopped".

@@ -18,8 +18,7 @@ from rich.table import Table
 from rich.text import Text
 
 from versionspace.campaign.jobs import Listener, News
-from versionspace.store.layout import CONFIG, read_config
-from versionspace.store.record import Record
+from versionspace.store import CONFIG, Record, read_stored_config
 from versionspace.text import duration, percent
 
 _MAX_LINES = 24
@@ -126,7 +125,7 @@ class Board:
 def line_of(path: Path, record: Record | None) -> Line:
     """Return the line of a campaign before it runs."""
     if record is None:
-        return Line(path, budget=read_config(path / CONFIG).budget.total)
+        return Line(path, budget=read_stored_config(path / CONFIG).budget.total)
     newest = record.state.metrics[max(record.state.metrics)] if record.state.metrics else None
     return Line(
         path,

@@ -19,20 +19,27 @@ from versionspace import rng
 from versionspace.campaign import stop_rules
 from versionspace.campaign.first_ensemble import FirstEnsemble
 from versionspace.campaign.images import CampaignImages
-from versionspace.campaign.learner import Learner, learner, loaded, training_of
+from versionspace.campaign.learner import Learner, load_learner, make_learner, training_of
 from versionspace.campaign.metrics import audit_metrics, kappa, set_metrics
 from versionspace.campaign.validation import DROPOUT_METHODS
-from versionspace.config import Config, Policy, Query
+from versionspace.config import Config, Policy, QueryConfig
 from versionspace.ensemble.normalise import Normalisation
 from versionspace.ensemble.predict import Opinions
 from versionspace.errors import InputError
 from versionspace.query import query
 from versionspace.query.methods import TABLE
-from versionspace.store.layout import Folder, read_arrays, write_arrays, write_folder
-from versionspace.store.ledger import Event
-from versionspace.store.metrics import AuditMetrics, RoundMetrics
-from versionspace.store.record import as_ids
-from versionspace.store.state import State
+from versionspace.store import (
+    AuditMetrics,
+    CampaignFolder,
+    Event,
+    Proposed,
+    RoundMetrics,
+    State,
+    as_ids,
+    read_arrays,
+    write_arrays,
+    write_folder,
+)
 from versionspace.types import Array, ArrayLike, Floats, ImageId
 
 SPENT, EXHAUSTED = "budget", "the pool is exhausted"
@@ -58,8 +65,8 @@ def ignore_step(step: Step) -> None:
 
 def proposal_event(round_: int, part: int, purpose: str, ids: Array, utilities: Array) -> Event:
     """Return the event that asks for images, best first."""
-    body = {"part": part, "purpose": purpose, "ids": list(as_ids(ids)), "utilities": np.asarray(utilities).tolist()}
-    return Event("proposed", round_, body)
+    proposed = Proposed(part, purpose, as_ids(ids), tuple(np.asarray(utilities).tolist()))
+    return Event("proposed", round_, proposed.to_body())
 
 
 @dataclass(frozen=True)
@@ -93,7 +100,7 @@ class RoundRunner:
         self,
         config: Config,
         images: CampaignImages,
-        folder: Folder,
+        folder: CampaignFolder,
         *,
         first_ensemble: FirstEnsemble | None = None,
         threads: int | None = None,
@@ -103,7 +110,7 @@ class RoundRunner:
         self.config, self.images, self.folder, self.first_ensemble = config, images, folder, first_ensemble
         self.threads, self.report, self.on_opinions = threads, report, on_opinions
         self.policy = Policy.of(config)
-        self.rule = stop_rules.parse(config.stop.when)
+        self.rule = stop_rules.parse_rule(config.stop.when)
         self._normalisation: Normalisation | None = None
 
     def run(self, state: State, number: int, *, size: int | None = None) -> list[Event]:
@@ -164,7 +171,7 @@ class RoundRunner:
             return self._train(state, labels, number)
 
         def load(weights: Path) -> Learner:
-            return loaded(self.config, weights, self.threads)
+            return load_learner(self.config, weights, self.threads)
 
         first = self.first_ensemble.train_or_load(self.config, labels, train, load)
         seconds["fit"] = first.seconds
@@ -174,14 +181,14 @@ class RoundRunner:
         truth = self.images.truth("validation")
         validation = None if truth is None else (self.images.of("validation"), truth)
         training = training_of(self.config, validation is not None)
-        ensemble = learner(
+        learner = make_learner(
             self.config, len(state.classes), lambda: self.images.of("pool"), training=training,
             normalisation=self._normalisation, threads=self.threads,
             progress=self._progress(number, self.config.ensemble.members * training.epochs),
         )  # fmt: skip
-        self._normalisation = ensemble.normalisation
+        self._normalisation = learner.normalisation
         classes = np.array([state.classes.index(name) for name in labels.values()], np.int64)
-        return ensemble.fit(self._pixels(labels), classes, validation=validation, round=number)
+        return learner.fit(self._pixels(labels), classes, validation=validation, round=number)
 
     def _progress(self, number: int, most_epochs: int) -> Callable[[int, int], None]:
         """Return a function to call, from any thread, with epochs that were run and members that ended."""
@@ -273,7 +280,7 @@ class RoundRunner:
         if len(self.askable(state)) == 0:
             return EXHAUSTED
         rounds = [state.metrics[number] for number in sorted(state.metrics)] + [metrics]
-        return self.rule.reason(rounds) if self.rule and not state.past_rules else ""
+        return self.rule.reason(rounds) if self.rule and not state.ignores_rules else ""
 
     def _saves_weights(self, state: State, *, last: bool) -> bool:
         every_round = self.config.keep == "all" or self.policy.keep_every_round
@@ -302,11 +309,11 @@ class RoundRunner:
 
 
 def _training_labels(state: State) -> dict[ImageId, str]:
-    labels = state.given()
+    labels = state.training_labels()
     if not labels:
         raise InputError(
             "labels", expected="at least one label to train on",
-            got="none" + (f", since {len(state.gone)} images are missing" if state.gone else ""),
+            got="none" + (f", since {len(state.missing)} images are missing" if state.missing else ""),
             fix="Label an image, or put the missing files back.",
         )  # fmt: skip
     return labels
@@ -334,7 +341,7 @@ class Choice:
 
 
 def choose(
-    config: Query, k: int, learner: Learner, candidates: Candidates, reference_probs: Array | None, classes: int,
+    config: QueryConfig, k: int, learner: Learner, candidates: Candidates, reference_probs: Array | None, classes: int,
     seed: int,
 ) -> Choice:  # fmt: skip
     """Return the k images that the query method asks for first. Only what the method needs is computed."""

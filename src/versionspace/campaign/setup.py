@@ -13,12 +13,20 @@ from pathlib import Path
 
 from versionspace.campaign.datasets import Datasets, fetch_if_missing, with_absolute_images, with_known_images
 from versionspace.campaign.validation import pool_labels, validate_campaign, validate_settings
-from versionspace.config import Config, Grid, answered_by_person, differences, sentences, written
+from versionspace.config import Config, GridConfig, answered_by_person, as_input_errors, differences, to_toml
 from versionspace.errors import InputError
 from versionspace.query.methods import find
-from versionspace.store.errors import explained
-from versionspace.store.layout import CONFIG, GRID, Folder, Lock, is_campaign, read_config, write
-from versionspace.store.ledger import Ledger
+from versionspace.store import (
+    CONFIG,
+    GRID,
+    CampaignFolder,
+    Ledger,
+    Lock,
+    as_store_errors,
+    is_campaign,
+    read_stored_config,
+    write_file,
+)
 from versionspace.text import printable
 
 _NO_WORK = {"begun", "resumed"}
@@ -57,8 +65,8 @@ def prepare_grid(
         raise InputError(
             "grid", expected="at least one method and one seed", got="none", fix="Pass --methods and --seeds."
         )
-    with sentences("grid"):
-        grid = Grid(methods=chosen_methods, seeds=chosen_seeds)
+    with as_input_errors("grid"):
+        grid = GridConfig(methods=chosen_methods, seeds=chosen_seeds)
         config = Config.model_validate(config.model_dump() | {"grid": grid.model_dump()})
         # Seeds vary fastest: campaigns that run at the same time then rarely wait for the same first ensemble.
         campaigns = {
@@ -79,10 +87,10 @@ def validate_campaigns(campaigns: Mapping[Path, Config], datasets: Datasets) -> 
 
     The dataset is opened once, and roles are drawn once for each seed: they do not depend on the method.
     """
-    new = [config for path, config in campaigns.items() if has_no_work(Folder(path))]
+    new = [config for path, config in campaigns.items() if has_no_work(CampaignFolder(path))]
     for config in new:
         validate_settings(config)
-    for config in {written(config.campaign("random", config.seed)): config for config in new}.values():
+    for config in {to_toml(config.campaign("random", config.seed)): config for config in new}.values():
         fetch_if_missing(config.data.name)
         pool_labels(config, validate_campaign(config, datasets))
 
@@ -93,10 +101,10 @@ def create_folder(path: Path, config: Config) -> None:
     Raises InputError if the folder has another config, unless it recorded no work. Device and threads may differ: the
     new ones are written.
     """
-    folder = Folder(path)
+    folder = CampaignFolder(path)
     config = with_absolute_images(config)
     if folder.config.is_file():
-        before = read_config(folder.config)
+        before = read_stored_config(folder.config)
         config = with_known_images(config, before)
         changed = differences(before, config)
         if before == config:
@@ -109,42 +117,42 @@ def create_folder(path: Path, config: Config) -> None:
     write_config(folder, config)
 
 
-def write_config(folder: Folder, config: Config) -> None:
+def write_config(folder: CampaignFolder, config: Config) -> None:
     """Write campaign.toml. Raises InputError if a name in it cannot be encoded as UTF-8."""
     try:
-        content = written(config).encode()
+        content = to_toml(config).encode()
     except UnicodeEncodeError as error:
         raise InputError(
             printable(config.data.name), expected="a folder and classes whose names are UTF-8",
             got=printable(error.object[error.start]), fix="Rename it; the images in it may have any names.",
         ) from error  # fmt: skip
-    write(folder.config, content)
+    write_file(folder.config, content)
 
 
-def has_no_work(folder: Folder) -> bool:
+def has_no_work(folder: CampaignFolder) -> bool:
     """Return whether nothing was asked, answered or trained: the images have no roles, and the config may change."""
     if not folder.ledger.exists():
-        return not folder.lost()
+        return not folder.lost_ledger()
     with Ledger.view(folder.ledger) as ledger:
         return ledger.kinds() <= _NO_WORK
 
 
-def _delete_ledger(folder: Folder) -> bool:
+def _delete_ledger(folder: CampaignFolder) -> bool:
     """Delete the ledger of a campaign that recorded no work; return False, and delete nothing, if it recorded some."""
     with Lock(folder.path):
         if not has_no_work(folder):
             return False
-        with explained(folder.path):
+        with as_store_errors(folder.path):
             for suffix in ("-wal", "-shm", ""):  # the journal first: SQLite must not apply it to another ledger
                 folder.ledger.with_name(folder.ledger.name + suffix).unlink(missing_ok=True)
             folder.split.unlink(missing_ok=True)  # written, but not committed
     return True
 
 
-def _delete_without_work(folder: Folder) -> None:
+def _delete_without_work(folder: CampaignFolder) -> None:
     """Delete a campaign folder that recorded no work. Files of the user's in it are kept."""
     if has_no_work(folder) and _delete_ledger(folder):
-        with explained(folder.path):
+        with as_store_errors(folder.path):
             for path in (folder.config, Lock(folder.path).path):
                 path.unlink(missing_ok=True)
             with contextlib.suppress(OSError):  # not empty
@@ -172,12 +180,12 @@ def _merge_with_stored(config: Config, folder: Path) -> Config:
     path = folder / GRID
     if not path.is_file():
         return config
-    before = read_config(path)
+    before = read_stored_config(path)
     config = with_known_images(config, before)
-    if changed := differences(before, config, but=_PER_CAMPAIGN):
-        if all(has_no_work(Folder(campaign)) for campaign in _campaign_folders(folder)):
+    if changed := differences(before, config, ignore=_PER_CAMPAIGN):
+        if all(has_no_work(CampaignFolder(campaign)) for campaign in _campaign_folders(folder)):
             return config
-        only_images = not differences(before, config, but=(*_PER_CAMPAIGN, "data.name"))
+        only_images = not differences(before, config, ignore=(*_PER_CAMPAIGN, "data.name"))
         moved = f"If that folder was moved: `versionspace resume {folder} --images {config.data.name}`. Else c"
         raise InputError(
             str(folder), expected="the config that this grid began with", got="; ".join(changed),
@@ -191,13 +199,13 @@ def _merge_with_stored(config: Config, folder: Path) -> Config:
 def _write_grid_config(config: Config, folder: Path) -> None:
     """Write grid.toml. If it replaces another config, delete the campaigns of that one: none recorded work."""
     path = folder / GRID
-    before = read_config(path) if path.is_file() else None
+    before = read_stored_config(path) if path.is_file() else None
     if config == before:
         return
-    if before is not None and differences(before, config, but=_PER_CAMPAIGN):
+    if before is not None and differences(before, config, ignore=_PER_CAMPAIGN):
         for campaign in _campaign_folders(folder):
-            _delete_without_work(Folder(campaign))
-    write(path, written(config).encode())
+            _delete_without_work(CampaignFolder(campaign))
+    write_file(path, to_toml(config).encode())
 
 
 def _campaign_folders(folder: Path) -> set[Path]:

@@ -1,11 +1,12 @@
 """Reject a campaign that cannot run as its config says, before anything is written and before hours are spent.
 
-Imports torch only for a network of the user's own, for heads, and for a named device.
+Imports torch only for a network of the user's own and for a named device.
 """
 
 from versionspace.campaign import stop_rules
 from versionspace.campaign.datasets import Datasets
 from versionspace.campaign.images import CampaignImages
+from versionspace.campaign.learner import check_learner
 from versionspace.config import Config, Policy, answered_by_person
 from versionspace.errors import InputError
 from versionspace.query.methods import TABLE
@@ -33,7 +34,7 @@ def validate_campaign(config: Config, datasets: Datasets) -> CampaignImages:
             got=f"a pool of {len(roles.pool)} and no validation set",
             fix="Add images: at least five more than the audit takes.",
         )  # fmt: skip
-    for part in rule.named() if rule else ():
+    for part in rule.basic_rules() if rule else ():
         _validate_rule(part, config, images)
     return images
 
@@ -52,16 +53,12 @@ def validate_settings(config: Config) -> stop_rules.Rule | None:
             "ensemble.members", expected=f"at least {method.members}, since {method.name} compares them",
             got=str(members), fix="The paper uses 20.",
         )  # fmt: skip
-    if config.ensemble.net == "heads" or ":" in config.ensemble.net:
-        from versionspace.campaign.learner import network, training_of
-
-        network(config.ensemble.net)
-        training_of(config, has_validation=True)
+    check_learner(config)
     if config.machine.device not in ("auto", "cpu"):
         from versionspace.runtime import pick_device
 
         pick_device(config.machine.device)
-    return stop_rules.parse(config.stop.when)
+    return stop_rules.parse_rule(config.stop.when)
 
 
 def pool_labels(config: Config, images: CampaignImages) -> Ints:
@@ -88,7 +85,7 @@ def _validate_rule(rule: stop_rules.Rule, config: Config, images: CampaignImages
     if isinstance(rule, stop_rules.accuracy) and not _accuracy_is_known(rule.on, config, images):
         raise InputError(
             "stop.when", expected=f"known labels for {rule}", got=f"none on {rule.on}",
-            fix=f"Name another of {', '.join(stop_rules.SETS)}, or use an audit.",
+            fix=f"Name another of {', '.join(stop_rules.LABELLED_SETS)}, or use an audit.",
         )  # fmt: skip
     initial = len(images.roles.initial)
     if isinstance(rule, stop_rules.budget) and rule.total <= initial and not config.oracle.abstain:

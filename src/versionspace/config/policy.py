@@ -29,8 +29,8 @@ class Policy:
     def of(cls, config: Config) -> "Policy":
         """Return the policy of a config.
 
-        >>> from versionspace.config import read
-        >>> Policy.of(read("demo"))
+        >>> from versionspace.config import read_config
+        >>> Policy.of(read_config("demo"))
         Policy(reproducible=True, allow_missing=False, trust_folder_labels=True, keep_every_round=False)
         """
         person = answered_by_person(config)

@@ -7,7 +7,7 @@ import numpy as np
 from versionspace import rng
 from versionspace.campaign.cold_start import simple_features
 from versionspace.campaign.images import CampaignImages
-from versionspace.store.record import as_ids
+from versionspace.store import as_ids
 from versionspace.types import Array, ImageId
 
 _CHUNK = 16_384

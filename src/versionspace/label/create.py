@@ -2,15 +2,13 @@
 
 from collections.abc import Sequence
 from functools import partial
-from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 
 from versionspace.campaign.campaign import Campaign
 from versionspace.campaign.datasets import absolute_path, open_for_labelling
 from versionspace.campaign.images import draw_roles
-from versionspace.config import Config, answered_by_person
-from versionspace.config.toml import validated
+from versionspace.campaign.learner import default_net, learner_kind
+from versionspace.config import Config, answered_by_person, validate_config
 from versionspace.data import Dataset
 from versionspace.errors import InputError
 from versionspace.label.import_labels import (
@@ -22,15 +20,12 @@ from versionspace.label.import_labels import (
     usable_labels,
 )
 from versionspace.query.methods import find
-from versionspace.store.layout import Folder, is_campaign, read_config
+from versionspace.store import CampaignFolder, is_campaign, read_stored_config
 
 BUDGET = 300
 AUDIT = 50
 MEMBERS = 10
 METHOD = "gvd-batch"
-SIZES = {"small": 32, "heads": 160}
-"""Image side in pixels: a small network trained from scratch needs few and is eight times as fast with them; a
-pretrained one needs the size that it was trained on."""
 LEAST = 30
 """Minimum number of images: fewer are labelled faster by hand."""
 
@@ -51,14 +46,6 @@ def campaign_folder(photos: Path, given: Path | None) -> Path:
     return chosen
 
 
-def default_net() -> str:
-    """Return "heads" if the pretrained backbone is installed, else "small"."""
-    if find_spec("versionspace.ensemble.heads") is None:
-        return "small"
-    available = getattr(import_module("versionspace.ensemble.heads"), "available", None)
-    return "heads" if available is not None and available() else "small"
-
-
 def person_config(
     photos: Path,
     classes: Sequence[str],
@@ -76,16 +63,17 @@ def person_config(
             fix="Labelling so few by hand takes less time than training a model.",
         )  # fmt: skip
     audit = min(AUDIT, budget // 6, len(dataset.train) // 5)
+    side = learner_kind(net).image_side
     values = {
         "data": {"name": str(absolute_path(photos)), "classes": list(classes), "balanced": False}
-        | ({"size": SIZES[net]} if net in SIZES else {}),
+        | ({} if side is None else {"size": side}),
         "ensemble": {"net": net, "members": MEMBERS},
         "training": {"epochs": 60} if net == "small" else {},
         "query": {"method": method, "size": 10},
         "budget": {"total": budget + before, "audit": audit},
         "oracle": {"kind": "person"},
     }
-    return validated(values, "label")
+    return validate_config(values, "label")
 
 
 def label_folder(
@@ -186,7 +174,7 @@ def existing_config(folder: Path) -> Config | None:
     """Return the config of an existing campaign, or None. Raises InputError if nobody labels it by hand."""
     if not is_campaign(folder):
         return None
-    config = read_config(Folder(folder).config)
+    config = read_stored_config(CampaignFolder(folder).config)
     if not answered_by_person(config):
         raise InputError(
             str(folder), expected="a campaign that a person labels", got="one with known labels",

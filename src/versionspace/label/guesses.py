@@ -7,10 +7,7 @@ from typing import Any
 import numpy as np
 
 from versionspace.label.messages import Guesses
-from versionspace.store.errors import StoreError
-from versionspace.store.layout import Folder, read_arrays, write_arrays
-from versionspace.store.ledger import Event
-from versionspace.store.state import State
+from versionspace.store import CampaignFolder, Event, State, StoreError, read_arrays, write_arrays
 from versionspace.types import ImageId
 
 _GUESSES = ".guesses.npz"
@@ -42,13 +39,13 @@ def _free(event: Event, labels: Mapping[ImageId, Any], room: int) -> Event:
     return Event("proposed", event.round, {**body, "ids": [i for i, _ in both], "utilities": [u for _, u in both]})
 
 
-def keep(folder: Folder, guesses: Guesses) -> None:
+def keep(folder: CampaignFolder, guesses: Guesses) -> None:
     """Writes a round's guesses, so that a grid is there at once after a restart."""
     names = {"round": np.array(guesses.round), "classes": np.array(guesses.classes)}
     write_arrays(folder.path / _GUESSES, names | {"majority": guesses.majority, "agreement": guesses.agreement})
 
 
-def restored(folder: Folder, pool: Sequence[ImageId]) -> Guesses | None:
+def restored(folder: CampaignFolder, pool: Sequence[ImageId]) -> Guesses | None:
     """What was kept; None where there is nothing, or not of this pool."""
     try:
         found = read_arrays(folder.path / _GUESSES)

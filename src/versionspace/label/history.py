@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from versionspace.store.ledger import Event
+from versionspace.store import Event
 from versionspace.types import ImageId
 
 UNDONE = "undone"

@@ -25,8 +25,7 @@ from versionspace.data import Dataset, read_label_table
 from versionspace.errors import InputError
 from versionspace.files import is_sha256, sha256
 from versionspace.label.label_studio import LabelledFile, choices
-from versionspace.store.ledger import Event, Ledger
-from versionspace.store.record import as_ids
+from versionspace.store import Event, Ledger, as_ids
 from versionspace.text import printable
 from versionspace.types import Array, ImageId
 

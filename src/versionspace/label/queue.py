@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from versionspace.label.history import History
-from versionspace.store.state import Ask, State
+from versionspace.store import Ask, State
 from versionspace.types import ImageId
 
 SECONDS = 150.0
@@ -184,7 +184,7 @@ class Asked:
     def _left(self, ask: Ask) -> list[ImageId]:
         """An image of a closed ask may have been asked anew: then it belongs to that ask."""
         state = self.state
-        return [i for i in ask.ids if i not in state.labels and i not in state.gone and state.places[i][0] is ask]
+        return [i for i in ask.ids if i not in state.labels and i not in state.missing and state.places[i][0] is ask]
 
 
 @dataclass(frozen=True)

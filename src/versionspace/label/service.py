@@ -18,9 +18,7 @@ from versionspace.label.guesses import fitting, keep, restored
 from versionspace.label.history import UNDONE, History
 from versionspace.label.messages import REASONS, Answer, Guess, Guesses, Outcome, Refused, Served, Task, When
 from versionspace.label.queue import TRAINED, Asked, Leases, Next, Pace, Progress, last_resort, upcoming
-from versionspace.store.ledger import Event, Ledger
-from versionspace.store.record import as_ids
-from versionspace.store.state import State
+from versionspace.store import Event, Ledger, State, as_ids
 from versionspace.types import ImageId
 
 TRUSTED = 0.8
@@ -35,7 +33,7 @@ class Desk:
         self.history, self.leases, self.asked = History(), Leases(clock), Asked(campaign.state)
         with Ledger.view(campaign.folder.ledger) as ledger:
             self.history.take(ledger.events())
-        self.history.leave_out(self.state.gone)
+        self.history.leave_out(self.state.missing)
         self.pool = as_ids(campaign.images.all_roles.pool)
         self.spread = Spread(campaign.images, campaign.config.seed)
         for image in self.state.places:
@@ -44,7 +42,7 @@ class Desk:
         self.key = identity(campaign.folder.path).campaign
         self.round_seconds: float | None = None
         self._spent = self.state.spent()
-        self._names = Counter(self.state.given(TRAINED).values())
+        self._names = Counter(self.state.training_labels().values())
         self._first_asks()
         self._reopen_if_corrected()
 
@@ -117,7 +115,7 @@ class Desk:
             if guesses is None:
                 raise InputError("grid", expected="a trained model", got="none yet", fix="Label on: it comes soon.")
             taken = set(have) | self.leases.held(but=session)
-            askable, out = np.zeros(len(self.pool), np.bool_), taken | self.state.gone | self.state.places.keys()
+            askable, out = np.zeros(len(self.pool), np.bool_), taken | self.state.missing | self.state.places.keys()
             askable[[guesses.rows[i] for i in self.spread.ids if i not in out]] = True
             found = {c: guesses.likely(c, askable) for c in ([name] if name else self.state.classes)}
             best = max(found, key=lambda c: len(found[c]))
@@ -155,10 +153,10 @@ class Desk:
     def without(self, gone: Iterable[ImageId]) -> None:
         """The trainer has looked at the folder anew: images that are gone are left out, those that are back are not."""
         with self.lock:
-            if (found := frozenset(gone)) == self.state.gone:
+            if (found := frozenset(gone)) == self.state.missing:
                 return
-            self.state.gone = found
-            self._names = Counter(self.state.given(TRAINED).values())
+            self.state.missing = found
+            self._names = Counter(self.state.training_labels().values())
             self.history.leave_out(found)
             self.spread.leave_out(found)
             self.asked.begin_anew()
@@ -275,7 +273,7 @@ class Desk:
         ask, rank = self.state.places[answer.image]
         for changed, by in ((before.name if before else None, -1), (name, 1)):
             self._spent += by * (changed is not None)
-            if changed is not None and ask.purpose in TRAINED and answer.image not in self.state.gone:
+            if changed is not None and ask.purpose in TRAINED and answer.image not in self.state.missing:
                 self._names[changed] += by
         body = {"id": answer.image, "class": name, "part": ask.part, "rank": rank, **shown}
         self.history.take([Event("answered", ask.round, body, who=who, uid=answer.uid, at=time.time())])
@@ -284,13 +282,13 @@ class Desk:
 
     def _reopen_if_corrected(self) -> None:
         """After the end a last model learns what was corrected since, and is measured by it."""
-        newest = self.state.measured.get(self.generation())
+        newest = self.state.measured_events.get(self.generation())
         if self.state.ended and self._newer(newest.number if newest else 0):
             self.campaign.reopen()
 
     def _newer(self, number: int | None) -> bool:
         """Whether an answer came after an event."""
-        return number is not None and any(label.number > number for label in self.state.labels.values())
+        return number is not None and any(label.event > number for label in self.state.labels.values())
 
     def _given(self, answer: Answer) -> tuple[str | None, dict[str, Any]]:
         shown: dict[str, Any] = {"seconds": round(answer.seconds, 2)}

@@ -13,8 +13,7 @@ from versionspace.label.history import Given
 from versionspace.label.image_encoding import ImageEncoder
 from versionspace.label.service import Desk
 from versionspace.label.supervisor import Supervisor, Training
-from versionspace.store.metrics import RoundMetrics
-from versionspace.store.state import State
+from versionspace.store import RoundMetrics, State
 from versionspace.text import printable
 from versionspace.types import ImageId
 
@@ -23,11 +22,11 @@ def labels_csv(state: State, files: Mapping[ImageId, str]) -> str:
     """One line for each image that was answered: file, label (empty: none), reason, purpose, who, id, missing."""
     rows = []
     for image, label in state.labels.items():
-        reason = str(label.shown.get("reason", ""))
+        reason = str(label.details.get("reason", ""))
         if reason == "undone":
             continue
         ask, _ = state.places[image]
-        file, missing = files.get(image, ""), image in state.gone
+        file, missing = files.get(image, ""), image in state.missing
         rows.append(
             LabelRow(
                 file=file, label=label.name, id=str(image), missing=missing, purpose=ask.purpose, who=label.who,
@@ -55,7 +54,7 @@ def status(desk: Desk, supervisor: Supervisor | None, showing: ImageEncoder, ses
         pace = desk.pace()
         light = advice([state.metrics[r] for r in rounds], total=total, spent=spent, rule=desk.campaign.runner.rule)
         audit = [ask for ask in state.asks if ask.purpose == "audit"]
-        asked = sum(i not in state.gone for ask in audit for i in ask.ids)
+        asked = sum(i not in state.missing for ask in audit for i in ask.ids)
         return {
             "campaign": desk.key,
             "classes": [{"name": name, "labels": n} for name, n in desk.classes().items()],
@@ -93,7 +92,7 @@ def _answer(given: Given) -> dict[str, Any]:
 
 def _troubles(desk: Desk, showing: ImageEncoder) -> list[str]:
     """Files that are gone, that were left out when the folder was read, and that could not be shown since."""
-    report, names, gone = desk.campaign.dataset.report, desk.campaign.images.files, desk.state.gone
+    report, names, gone = desk.campaign.dataset.report, desk.campaign.images.files, desk.state.missing
     skipped = {entry.file: f"{entry.file}: {entry.why}" for entry in report.skipped} if report else {}
     missing = {names.get(i) or str(i): GONE for i in gone}
     found = [f"{name}: {why}" for name, why in sorted(missing.items()) if name not in skipped]

@@ -26,15 +26,13 @@ import numpy as np
 
 from versionspace.campaign.datasets import open_dataset
 from versionspace.campaign.images import restore_images
-from versionspace.campaign.learner import HEADS, learner, training_of
+from versionspace.campaign.learner import learner_kind, make_learner, training_of
 from versionspace.campaign.round import RoundRunner, Step
 from versionspace.campaign.worker import die_with_parent, ignore_interrupts
 from versionspace.ensemble.predict import Opinions
 from versionspace.errors import VersionspaceError
 from versionspace.machine import cores
-from versionspace.store.layout import Folder, read_arrays, read_config
-from versionspace.store.ledger import Event, Ledger
-from versionspace.store.state import replay
+from versionspace.store import CampaignFolder, Event, Ledger, read_arrays, read_stored_config, replay
 from versionspace.types import Array
 
 NICE = 10
@@ -44,15 +42,15 @@ class Trainer:
     """One campaign's rounds, computed on snapshots of its ledger."""
 
     def __init__(self, folder: Path, tell: Any) -> None:
-        self.folder, self.tell = Folder(folder), tell
-        self.config = read_config(self.folder.config)
+        self.folder, self.tell = CampaignFolder(folder), tell
+        self.config = read_stored_config(self.folder.config)
         images = restore_images(open_dataset(self.config, folder), read_arrays(self.folder.split), allow_missing=True)
         threads = self.config.machine.threads or max(1, cores() - 1)
-        if self.config.ensemble.net == HEADS:
-            # The backbone looks at each image once, ever: while the person gives the first labels.
+        if learner_kind(self.config.ensemble.net).extractor is not None:
+            # Features are computed once and cached: while the person gives the first labels.
             tell({"kind": "step", "round": 0, "stage": "features", "share": 0.0})
             training = training_of(self.config, has_validation=False)
-            learner(self.config, 2, lambda: images.of("pool"), training=training, threads=threads)
+            make_learner(self.config, 2, lambda: images.of("pool"), training=training, threads=threads)
         self.said: Opinions | None = None
         self.runner = RoundRunner(
             self.config, images, self.folder, threads=threads, report=self._step, on_opinions=self._seen
@@ -66,12 +64,12 @@ class Trainer:
         """Trains on the labels of now; the news of it."""
         with Ledger.view(self.folder.ledger) as ledger:
             state = replay(ledger.events(), ledger=ledger.path)
-        state.gone = self.runner.images.missing
+        state.missing = self.runner.images.missing
         for ask in state.asks:
             ask.closed = ask.purpose != "audit"  # whoever commits the round closes the asks before it
         events = self.runner.run(state, max(state.metrics, default=0) + 1, size=size)
         guesses = self._guesses(state.classes)
-        return {"kind": "round", "events": [encode(e) for e in events], "guesses": guesses, "upto": state.last}
+        return {"kind": "round", "events": [encode(e) for e in events], "guesses": guesses, "upto": state.last_event}
 
     def _guesses(self, classes: list[str]) -> dict[str, Any] | None:
         said = self.said
