@@ -242,7 +242,7 @@ def test_a_second_process_and_a_changed_config_are_rejected(tmp_path):
         assert campaign.propose().round == 0
 
 
-def test_a_campaign_with_an_empty_ledger_begins_anew(tmp_path):
+def test_a_campaign_killed_before_its_ledger_was_created_begins_anew(tmp_path):
     Campaign.create(tmp_path, config()).close()
     for file in (*tmp_path.glob("ledger.sqlite*"), tmp_path / "split.npz"):
         file.unlink()

@@ -273,6 +273,18 @@ def test_the_device_may_change_on_resume(tmp_path):
     assert read_campaign(tmp_path / "gvd" / "0").ended == "budget"
 
 
+def test_an_empty_ledger_is_damaged_and_does_not_begin_anew(tmp_path):
+    prepare_grid(config("budget.total=10"), tmp_path, ["gvd", "random"], [0])
+    empty = tmp_path / "gvd" / "0"
+    (empty / "ledger.sqlite").touch()
+    assert "expected a ledger of format 1, got format 0" in verify(tmp_path)[empty][0]
+    assert verify(tmp_path)[tmp_path / "random" / "0"] == []
+    for way in (lambda: read_campaign(empty), lambda: Campaign.open(empty), lambda: resume(tmp_path, progress=False)):
+        with pytest.raises(StoreError, match="got format 0"):
+            way()
+    assert (empty / "ledger.sqlite").stat().st_size == 0
+
+
 def test_a_campaign_without_its_ledger_is_damaged_and_does_not_begin_anew(tmp_path):
     run(config("budget.total=10"), methods=["gvd", "random"], seeds=[0], out=tmp_path, progress=False)
     lost = tmp_path / "gvd" / "0"

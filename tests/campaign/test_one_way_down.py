@@ -46,9 +46,17 @@ def test_a_grid_in_this_process_opens_its_dataset_once_and_draws_roles_once_a_se
     assert [options["seed"] for *_, options in drawn] == [0, 1]
 
 
-def test_a_grid_of_a_folder_of_images_reads_it_once(count, tmp_path):
+@pytest.mark.parametrize("path", ["absolute", "relative"])
+def test_a_grid_of_a_folder_of_images_reads_it_once(path, count, tmp_path, monkeypatch):
     photos, opened = class_folders(tmp_path / "photos"), count(datasets_module, "load")
-    vs.run(of_folder(photos), methods=["gvd", "random"], seeds=[0], out=tmp_path / "grid", progress=False)
+    monkeypatch.chdir(tmp_path)
+    vs.run(
+        of_folder(photos if path == "absolute" else "photos"),
+        methods=["gvd", "random"],
+        seeds=[0],
+        out=tmp_path / "grid",
+        progress=False,
+    )
     assert len(opened) == 1
     moved = photos.rename(tmp_path / "moved")
     resume(tmp_path / "grid", images=moved, progress=False)

@@ -11,17 +11,18 @@ import numpy as np
 
 from versionspace import rng
 from versionspace.campaign.cold_start import select_diverse, simple_features
-from versionspace.campaign.datasets import Datasets
+from versionspace.campaign.datasets import Datasets, with_images
 from versionspace.campaign.environment import TRUTH, environment_events, reject_other_classes, reject_other_labels
 from versionspace.campaign.first_ensemble import FirstEnsemble
 from versionspace.campaign.images import CampaignImages, missing_message, restore_images
 from versionspace.campaign.round import ENDS, UNLABELLED, RoundRunner, Step, ignore_step, proposal_event
-from versionspace.campaign.setup import create_folder, has_no_work, with_images, write_config
+from versionspace.campaign.setup import create_folder, has_no_work, write_config
 from versionspace.campaign.validation import pool_labels, validate_campaign
 from versionspace.config import Config, Policy
 from versionspace.errors import InputError
 from versionspace.oracle import Simulated
 from versionspace.store import (
+    Answered,
     Ask,
     CampaignFolder,
     Event,
@@ -208,8 +209,8 @@ class Campaign:
                     fix="Answer the ids of a proposal: they are the images' own, not positions.",
                 )  # fmt: skip
             ask, rank = self.state.places[image]
-            body = {"id": image, "class": self._class(answer), "part": ask.part, "rank": rank, **(shown or {})}
-            events.append(Event("answered", ask.round, body, who=who, uid=(uids or {}).get(image)))
+            answered = Answered(image, self._class(answer), ask.part, rank, shown or {})
+            events.append(Event("answered", ask.round, answered.to_body(), who=who, uid=(uids or {}).get(image)))
         self.commit(events)
 
     def close_round(self) -> None:

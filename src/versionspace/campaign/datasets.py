@@ -1,5 +1,6 @@
-"""Open the dataset that a config names: a published one, or a folder of images."""
+"""Open the dataset that a config names: a published one, or a folder of images, which may be moved."""
 
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -7,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from versionspace.campaign.images import CampaignImages, Roles, draw_roles, subsets_with_other_folders
-from versionspace.config import Config, Policy, answered_by_person
+from versionspace.config import Config, DataConfig, Policy, answered_by_person
 from versionspace.data import DATASETS, Dataset, fetch, info, load
 from versionspace.data.folder.decode import frame
 from versionspace.data.folder.scan import is_folder
@@ -30,7 +31,7 @@ class Datasets:
 
     def open(self, config: Config, campaign: Path | None = None) -> Dataset:
         """Return the config's dataset; ``campaign`` as for `open_dataset`."""
-        key = (config.data, Policy.of(config))
+        key = _key(config)
         if key not in self._opened:
             self._opened[key] = open_dataset(config, campaign)
         return self._opened[key]
@@ -38,10 +39,15 @@ class Datasets:
     def draw(self, config: Config) -> CampaignImages:
         """Return the images of a new campaign. Methods with the same seed share their roles."""
         dataset = self.open(config)
-        key = (config.data, Policy.of(config), config.seed, config.budget.audit)
+        key = (*_key(config), config.seed, config.budget.audit)
         if key not in self._roles:
             self._roles[key] = draw_roles(config, dataset)
         return CampaignImages(dataset, self._roles[key])
+
+
+def _key(config: Config) -> tuple[DataConfig, Policy]:
+    """Return what a dataset depends on. A folder is the same by a relative and by an absolute path."""
+    return with_absolute_images(config).data, Policy.of(config)
 
 
 def open_dataset(config: Config, campaign: Path | None = None) -> Dataset:
@@ -97,6 +103,43 @@ def fetch_if_missing(name: str) -> None:
     """Download a published dataset that is not in the cache, before several processes open it."""
     if name in DATASETS and not info(name).cached:
         fetch(name)
+
+
+def with_images(config: Config, images: Path) -> Config:
+    """Return a config whose folder of images is at another path; the same config if it is the same folder."""
+    if config.data.name in DATASETS:
+        raise InputError(
+            "images", expected=f"none for a campaign on {config.data.name}", got=printable(images), fix="Leave it out."
+        )
+    path = absolute_path(images)
+    return config if _is_same_folder(config.data.name, path) else _with_data_name(config, str(path))
+
+
+def with_absolute_images(config: Config) -> Config:
+    """Return a config that names its folder of images by an absolute path."""
+    name = config.data.name
+    return config if name in DATASETS else _with_data_name(config, str(absolute_path(Path(name))))
+
+
+def with_known_images(config: Config, before: Config) -> Config:
+    """Return a config that names its folder of images as ``before`` does, if it is the same folder."""
+    name, known = config.data.name, before.data.name
+    same = name not in DATASETS and known not in DATASETS and _is_same_folder(known, Path(name))
+    return _with_data_name(config, known) if same else config
+
+
+def absolute_path(path: Path) -> Path:
+    """Return the absolute path, which is never a bare name that could be a dataset's. Links are not resolved."""
+    return Path(os.path.abspath(path.expanduser()))  # noqa: PTH100
+
+
+def _is_same_folder(name: str, path: Path) -> bool:
+    named = Path(name).expanduser()
+    return absolute_path(named) == path or (path.exists() and named.exists() and path.samefile(named))
+
+
+def _with_data_name(config: Config, name: str) -> Config:
+    return config.model_copy(update={"data": config.data.model_copy(update={"name": name})})
 
 
 def _folder_options(config: Config) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from versionspace.campaign.learner import Learner, group_sizes, make_learner, tr
 from versionspace.campaign.round import Candidates, choose
 from versionspace.campaign.validation import validate_campaign, validate_settings
 from versionspace.config import Config, as_input_errors
-from versionspace.ensemble.settings import Training
+from versionspace.ensemble import Training
 from versionspace.machine import cores
 from versionspace.query.methods import find
 

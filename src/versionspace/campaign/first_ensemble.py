@@ -61,9 +61,8 @@ class FirstEnsemble:
         Waits while another process trains it. Weights are float32 on disk as in memory: both ways give the same bits.
         Raises InputError if the folder holds the ensemble of another config or of other labels.
         """
-        start = canonical_json(
-            {"config": first_ensemble_settings(config), "labels": [[str(i), name] for i, name in labels.items()]}
-        )
+        pairs = [[str(i), name] for i, name in labels.items()]
+        start = canonical_json({"config": first_ensemble_settings(config), "labels": pairs})
         self.shared.mkdir(parents=True, exist_ok=True)
         with Lock(self.shared).take(wait=True):
             if not self._note.exists():

@@ -10,11 +10,11 @@ Imports no torch: whatever cannot run is rejected, and the folders are created, 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from versionspace.campaign.datasets import Datasets, fetch_if_missing
+from versionspace.campaign.datasets import Datasets, fetch_if_missing, with_images
 from versionspace.campaign.jobs import Executor, Job, Listener, Run
 from versionspace.campaign.local_executor import LocalExecutor
 from versionspace.campaign.progress import display
-from versionspace.campaign.setup import prepare_grid, validate_campaigns, with_images
+from versionspace.campaign.setup import prepare_grid, validate_campaigns
 from versionspace.config import Config, answered_by_person, read_config, to_toml, with_changes
 from versionspace.errors import InputError
 from versionspace.machine import cores

@@ -32,6 +32,7 @@ from versionspace.store import (
     AuditMetrics,
     CampaignFolder,
     Event,
+    Proposed,
     RoundMetrics,
     State,
     as_ids,
@@ -64,8 +65,8 @@ def ignore_step(step: Step) -> None:
 
 def proposal_event(round_: int, part: int, purpose: str, ids: Array, utilities: Array) -> Event:
     """Return the event that asks for images, best first."""
-    body = {"part": part, "purpose": purpose, "ids": list(as_ids(ids)), "utilities": np.asarray(utilities).tolist()}
-    return Event("proposed", round_, body)
+    proposed = Proposed(part, purpose, as_ids(ids), tuple(np.asarray(utilities).tolist()))
+    return Event("proposed", round_, proposed.to_body())
 
 
 @dataclass(frozen=True)
@@ -180,14 +181,14 @@ class RoundRunner:
         truth = self.images.truth("validation")
         validation = None if truth is None else (self.images.of("validation"), truth)
         training = training_of(self.config, validation is not None)
-        ensemble = make_learner(
+        learner = make_learner(
             self.config, len(state.classes), lambda: self.images.of("pool"), training=training,
             normalisation=self._normalisation, threads=self.threads,
             progress=self._progress(number, self.config.ensemble.members * training.epochs),
         )  # fmt: skip
-        self._normalisation = ensemble.normalisation
+        self._normalisation = learner.normalisation
         classes = np.array([state.classes.index(name) for name in labels.values()], np.int64)
-        return ensemble.fit(self._pixels(labels), classes, validation=validation, round=number)
+        return learner.fit(self._pixels(labels), classes, validation=validation, round=number)
 
     def _progress(self, number: int, most_epochs: int) -> Callable[[int, int], None]:
         """Return a function to call, from any thread, with epochs that were run and members that ended."""

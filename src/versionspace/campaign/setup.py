@@ -8,14 +8,12 @@ Imports torch only where `versionspace.campaign.validation` does.
 
 import contextlib
 import operator
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from versionspace.campaign.datasets import Datasets, fetch_if_missing
+from versionspace.campaign.datasets import Datasets, fetch_if_missing, with_absolute_images, with_known_images
 from versionspace.campaign.validation import pool_labels, validate_campaign, validate_settings
 from versionspace.config import Config, GridConfig, answered_by_person, as_input_errors, differences, to_toml
-from versionspace.data.catalogue import DATASETS
 from versionspace.errors import InputError
 from versionspace.query.methods import find
 from versionspace.store import (
@@ -137,43 +135,6 @@ def has_no_work(folder: CampaignFolder) -> bool:
         return not folder.lost_ledger()
     with Ledger.view(folder.ledger) as ledger:
         return ledger.kinds() <= _NO_WORK
-
-
-def with_images(config: Config, images: Path) -> Config:
-    """Return a config whose folder of images is at another path; the same config if it is the same folder."""
-    if config.data.name in DATASETS:
-        raise InputError(
-            "images", expected=f"none for a campaign on {config.data.name}", got=printable(images), fix="Leave it out."
-        )
-    path = absolute_path(images)
-    return config if _is_same_folder(config.data.name, path) else _with_data_name(config, str(path))
-
-
-def with_absolute_images(config: Config) -> Config:
-    """Return a config that names its folder of images by an absolute path."""
-    name = config.data.name
-    return config if name in DATASETS else _with_data_name(config, str(absolute_path(Path(name))))
-
-
-def with_known_images(config: Config, before: Config) -> Config:
-    """Return a config that names its folder of images as ``before`` does, if it is the same folder."""
-    name, known = config.data.name, before.data.name
-    same = name not in DATASETS and known not in DATASETS and _is_same_folder(known, Path(name))
-    return _with_data_name(config, known) if same else config
-
-
-def absolute_path(path: Path) -> Path:
-    """Return the absolute path, which is never a bare name that could be a dataset's. Links are not resolved."""
-    return Path(os.path.abspath(path.expanduser()))  # noqa: PTH100
-
-
-def _is_same_folder(name: str, path: Path) -> bool:
-    named = Path(name).expanduser()
-    return absolute_path(named) == path or (path.exists() and named.exists() and path.samefile(named))
-
-
-def _with_data_name(config: Config, name: str) -> Config:
-    return config.model_copy(update={"data": config.data.model_copy(update={"name": name})})
 
 
 def _delete_ledger(folder: CampaignFolder) -> bool:

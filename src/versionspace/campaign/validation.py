@@ -1,6 +1,6 @@
 """Reject a campaign that cannot run as its config says, before anything is written and before hours are spent.
 
-Imports torch only for a network of the user's own, for heads, and for a named device.
+Imports torch only for a network of the user's own and for a named device.
 """
 
 from versionspace.campaign import stop_rules

@@ -5,10 +5,9 @@ from functools import partial
 from pathlib import Path
 
 from versionspace.campaign.campaign import Campaign
-from versionspace.campaign.datasets import open_for_labelling
+from versionspace.campaign.datasets import absolute_path, open_for_labelling
 from versionspace.campaign.images import draw_roles
 from versionspace.campaign.learner import default_net, learner_kind
-from versionspace.campaign.setup import absolute_path
 from versionspace.config import Config, answered_by_person, validate_config
 from versionspace.data import Dataset
 from versionspace.errors import InputError
