@@ -1,1 +1,1 @@
-"""Speed claims as ratios, each measured in one run: ``make bench``."""
+"""Benchmarks: every speed claim as a ratio of two times measured in the same run (``make bench``)."""

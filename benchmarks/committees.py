@@ -1,4 +1,4 @@
-"""Made-up committees at a chosen stage of learning: the share DIS of images on which any two members differ."""
+"""Synthetic committees at three stages of learning, given by the share DIS of images on which members differ."""
 
 from functools import cache
 
@@ -9,7 +9,7 @@ STAGES = {"late": 0.03, "middle": 0.20, "early": 0.60}
 
 
 def committee(images: int, noise: float, seed: int) -> np.ndarray:
-    """Softmax outputs (M, images, C) in float32: easy and hard images, and noise of each member's own."""
+    """Return softmax outputs (M, images, C) in float32 for easy and hard images, with noise for each member."""
     rng = np.random.default_rng(seed)
     truth = rng.integers(0, C, images)
     common = rng.normal(0, 1, (images, C))
@@ -24,14 +24,14 @@ def committee(images: int, noise: float, seed: int) -> np.ndarray:
 
 
 def differing(probs: np.ndarray) -> float:
-    """DIS: the share of images on which members differ."""
+    """Return DIS, the share of images on which any two members differ."""
     votes = probs.argmax(-1)
     return float((votes != votes[0]).any(axis=0).mean())
 
 
 @cache
 def noise_for(stage: str) -> float:
-    """The noise that gives a reference set the stage's DIS, by bisection."""
+    """Return the noise at which a reference set has the stage's DIS, found by bisection."""
     low, high = 0.01, 6.0
     for _ in range(12):
         middle = (low + high) / 2
@@ -44,6 +44,6 @@ def noise_for(stage: str) -> float:
 
 @cache
 def case(stage: str) -> tuple[np.ndarray, np.ndarray]:
-    """Pool (M, N, C) and reference (M, T, C)."""
+    """Return the pool (M, N, C) and the reference (M, T, C) of a stage."""
     noise = noise_for(stage)
     return committee(N, noise, seed=0), committee(T, noise, seed=1)

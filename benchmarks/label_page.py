@@ -1,9 +1,9 @@
-"""The labelling page: from a key to the next image on the screen, in a real browser, and a crowd, both while training.
+"""The labelling page during training: latency in a real browser, and throughput with many annotators.
 
 The first case labels photographs of 2,000 × 1,500 pixels by keyboard in Debian's Chromium, at a person's pace, with the
-settings that `versionspace label` chooses. A click counts from the event's own time stamp to the frame after the next
-image, decoded, is in the page. The second case is 20 annotators who label 10,000 images as fast as the server takes
-them. Neither makes anybody wait for the model.
+settings that `versionspace label` chooses. Latency is the time from the key event's own time stamp to the frame after
+the next image is decoded and in the page. In the second case 20 annotators label 10,000 images as fast as the server
+accepts them. Neither waits for the model.
 """
 
 import os
@@ -28,10 +28,9 @@ sys.path.append(str(Path(__file__).parent.parent / "tests"))
 from label.conftest import CHROMIUM, SWITCHES
 from label.crowd import Crowd
 from label.serving import Server, quick
-from versionspace.campaign.setup import place
-from versionspace.label.create import new
-from versionspace.store.ledger import Ledger
-from versionspace.store.record import read
+from versionspace.campaign import create_folder
+from versionspace.label import new_config
+from versionspace.store import Ledger, read_campaign
 
 CLASSES = ("temple", "flower")
 _WATCH = """
@@ -49,7 +48,7 @@ addEventListener('DOMContentLoaded', () => new MutationObserver(() => {
 
 
 def photographs(folder: Path, count: int) -> dict[str, str]:
-    """Cut-outs of scikit-learn's two photographs, as large as a camera's; class by id."""
+    """Write crops of scikit-learn's two photographs, as large as a camera's; return their classes by id."""
     folder.mkdir(parents=True)
     generator = np.random.default_rng(0)
     truth = {}
@@ -65,7 +64,7 @@ def photographs(folder: Path, count: int) -> dict[str, str]:
 
 
 def noise(folder: Path, count: int) -> dict[str, str]:
-    """Small images with a bright half; which half is the class."""
+    """Write small noise images with a bright part, whose width is the class; return their classes by id."""
     folder.mkdir(parents=True)
     generator = np.random.default_rng(1)
     truth = {}
@@ -80,21 +79,21 @@ def noise(folder: Path, count: int) -> dict[str, str]:
 
 
 @contextmanager
-def somewhere() -> Iterator[Path]:
-    with tempfile.TemporaryDirectory(prefix="versionspace-bench-") as place_:
-        os.environ["VERSIONSPACE_CACHE"] = f"{place_}/cache"
-        yield Path(place_)
+def temporary_root() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix="versionspace-bench-") as folder:
+        os.environ["VERSIONSPACE_CACHE"] = f"{folder}/cache"
+        yield Path(folder)
 
 
-def clicks(net: str, labels: int = 150) -> None:
+def latency(net: str, labels: int = 150) -> None:
     from playwright.sync_api import sync_playwright
 
-    with somewhere() as root:
+    with temporary_root() as root:
         truth = photographs(root / "photos", 400)
-        config, _ = new(root / "photos", CLASSES, budget=labels, net=net)
+        config, _ = new_config(root / "photos", CLASSES, budget=labels, net=net)
         folder = root / "photos.versionspace"
-        place(folder, config)
-        hurry = random.Random(0)
+        create_folder(folder, config)
+        pace = random.Random(0)
         trained = 0
         with Server(folder) as server, sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path=CHROMIUM, args=SWITCHES)
@@ -106,12 +105,12 @@ def clicks(net: str, labels: int = 150) -> None:
             for _ in range(labels - 1):
                 image = str(page.locator("#frame img.picture").get_attribute("src")).rpartition("/")[2]
                 page.keyboard.press(str(CLASSES.index(truth[image]) + 1))
-                time.sleep(hurry.uniform(0.4, 1.2))
+                time.sleep(pace.uniform(0.4, 1.2))
                 trained += "training" in page.locator("#model").inner_text()
             taken = np.array(page.evaluate("window.taken"))
             browser.close()
             server.stop()
-        rounds = len(read(folder).measured())
+        rounds = len(read_campaign(folder).measured_rounds())
     report(
         f"label page: from key to next image, photographs of 3 megapixels, training {net} meanwhile", clicks=len(taken),
         median_ms=float(np.median(taken)), p95_ms=float(np.quantile(taken, 0.95)), most_ms=float(taken.max()),
@@ -120,8 +119,8 @@ def clicks(net: str, labels: int = 150) -> None:
     )  # fmt: skip
 
 
-def crowd(people: int = 20, labels: int = 10_000) -> None:
-    with somewhere() as root:
+def throughput(people: int = 20, labels: int = 10_000) -> None:
+    with temporary_root() as root:
         truth = noise(root / "photos", int(labels * 1.4))
         changes: dict[str, Any] = {"budget": {"audit": 50}, "ensemble": {"members": 5}}
         folder = quick(root / "photos", CLASSES, labels, **changes)
@@ -131,7 +130,7 @@ def crowd(people: int = 20, labels: int = 10_000) -> None:
             found = Crowd(server, people, labels * 2).run()
             spent = time.perf_counter() - began
             server.stop()
-        record = read(folder)
+        record = read_campaign(folder)
         with Ledger.view(folder / "ledger.sqlite") as ledger:
             events = [e for e in ledger.events() if e.kind == "answered"]
         stored = {e.uid for e in events}
@@ -143,16 +142,17 @@ def crowd(people: int = 20, labels: int = 10_000) -> None:
         f"label page: {people} annotators, {labels:,} labels, training meanwhile", seconds=spent,
         labels_a_second=len(events) / spent, p95_ms=float(np.quantile(found.seconds, 0.95)) * 1000,
         most_ms=max(found.seconds) * 1000, errors=len(found.errors), lost=lost, stored_twice=double,
-        asked_twice=twice, second_looks=len(found.again), waits=found.waits, rounds_trained=len(record.measured()),
+        asked_twice=twice, second_looks=len(found.again), waits=found.waits,
+        rounds_trained=len(record.measured_rounds()),
         target="no error, none lost, none twice", met=not (found.errors or lost or double or twice)
         and record.spent == labels,
     )  # fmt: skip
 
 
 def run() -> None:
-    clicks("heads")
-    clicks("small")
-    crowd()
+    latency("heads")
+    latency("small")
+    throughput()
 
 
 if __name__ == "__main__":

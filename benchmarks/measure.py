@@ -1,4 +1,4 @@
-"""Timing, memory and the one JSON line that each case prints."""
+"""Timing, memory, and the JSON line that each case prints."""
 
 import gc
 import json
@@ -14,7 +14,7 @@ Work = Callable[[], object]
 
 
 def seconds(work: Work, repeats: int = 5) -> float:
-    """The best of some runs: on a shared machine the others measure the neighbours."""
+    """Return the best time of several runs: on a shared machine the slower ones measure other work."""
     work()
     best = float("inf")
     for _ in range(repeats):
@@ -26,7 +26,7 @@ def seconds(work: Work, repeats: int = 5) -> float:
 
 
 def side_by_side(ours: Work, theirs: Work, repeats: int = 5) -> tuple[float, float]:
-    """The best of some runs of each, taken in turns so that both see the same machine."""
+    """Return the best time of each; their runs alternate, so that both see the same load."""
     ours(), theirs()
     best = [float("inf"), float("inf")]
     for _ in range(repeats):
@@ -39,7 +39,7 @@ def side_by_side(ours: Work, theirs: Work, repeats: int = 5) -> tuple[float, flo
 
 
 def in_fresh_process(work: Callable[..., Result], *arguments: object) -> Result:
-    """Runs a function of a module in a process of its own: memory that others freed but kept would hide its peak."""
+    """Run a module-level function in a new process, where memory freed earlier cannot hide its peak."""
     with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
         return pool.submit(work, *arguments).result()
 
@@ -50,15 +50,15 @@ def _status(field: str) -> int:
 
 
 def peak_extra_bytes(work: Work) -> int:
-    """How far memory rose above where it was, at its highest (Linux). Call it in a fresh process."""
+    """Return the peak increase of resident memory in bytes (Linux only). Call it in a new process."""
     gc.collect()
-    Path("/proc/self/clear_refs").write_text("5")  # starts the kernel's high-water mark afresh
+    Path("/proc/self/clear_refs").write_text("5")  # resets the high-water mark
     before = _status("VmRSS")
     work()
     return _status("VmHWM") - before
 
 
 def report(case: str, *, target: str, met: bool, **figures: object) -> None:
-    """Prints the line of one case."""
+    """Print the JSON line of one case, with floats rounded to four digits."""
     rounded = {key: float(f"{value:.4g}") if isinstance(value, float) else value for key, value in figures.items()}
     print(json.dumps({"case": case, **rounded, "target": target, "met": bool(met)}, ensure_ascii=False), flush=True)

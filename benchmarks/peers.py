@@ -1,4 +1,4 @@
-"""The same quantity by us and by a peer from the Python index, on the same array, in turns."""
+"""versionspace against other packages: the same quantity from the same array, timed alternately."""
 
 import contextlib
 import importlib.metadata
@@ -63,8 +63,8 @@ def vote_entropy() -> None:
     )
 
 
-def _recomputing(features: np.ndarray, labelled: np.ndarray, k: int) -> np.ndarray:
-    """Greedy k-centre that takes all distances to all centres at every step, by matrix products, in chunks."""
+def _recomputing_k_centre(features: np.ndarray, labelled: np.ndarray, k: int) -> np.ndarray:
+    """Greedy k-centre that computes all distances to all centres at every step, by matrix products in chunks."""
     centres, chosen = labelled, []
     norms = (features**2).sum(1)
     for _ in range(k):
@@ -85,11 +85,11 @@ def coreset() -> None:
     labelled = np.maximum(rng.normal(size=(200, 128)), 0).astype(np.float32)
     ours, theirs = side_by_side(
         lambda: vs.query("coreset", 40, features=features, labelled_features=labelled, seed=0),
-        lambda: _recomputing(features, labelled, 40),
+        lambda: _recomputing_k_centre(features, labelled, 40),
         3,
     )
     chosen = vs.query("coreset", 40, features=features, labelled_features=labelled, seed=0)
-    same = int((chosen == _recomputing(features, labelled, 40)).sum())
+    same = int((chosen == _recomputing_k_centre(features, labelled, 40)).sum())
     report(
         "coreset, 128 features, 200 labelled, k=40",
         peer="all distances at each step, by matrix products",
@@ -150,7 +150,7 @@ def import_time() -> None:
 
 
 def run() -> None:
-    warnings.filterwarnings("ignore")  # the peers' own
+    warnings.filterwarnings("ignore")  # raised by the peers
     import_time()
     bald()
     vote_entropy()

@@ -1,8 +1,8 @@
-"""Fits, validation included, against two idiomatic loops over members on the same threads; predictions; DeepFool.
+"""Fits with validation, against two idiomatic loops over members on the same threads; predictions; DeepFool.
 
-plain: `nn.Module` and `torch.optim`, images as (N, channels, H, W).   tuned: channels-last and glibc's mallopt too.
-Both look at the whole validation set after each epoch, as the paper says. They are timed on a few members and scaled,
-each in a process of its own.
+plain: `nn.Module` and `torch.optim`, images as (N, channels, H, W).   tuned: also channels-last and glibc's mallopt.
+Both evaluate the whole validation set after each epoch, as in the paper. They are timed on a few members and scaled,
+each in its own process.
 """
 
 import time
@@ -14,17 +14,16 @@ from torch import nn
 from torch.nn import functional as F
 
 from benchmarks.measure import in_fresh_process, peak_extra_bytes, report, seconds
-from versionspace import runtime as work
+from versionspace import runtime
 from versionspace.data import load
 from versionspace.ensemble import TRAININGS, Ensemble, Normalisation
 from versionspace.ensemble.deepfool import OVERSHOOT, STEPS, deepfool
-from versionspace.nets.dropout import Dropout
-from versionspace.nets.stacks import network
+from versionspace.nets import Dropout, network
 
 
 @dataclass(frozen=True)
 class Case:
-    """A fit to be timed."""
+    """A fit to time."""
 
     net: str
     data: str
@@ -34,7 +33,7 @@ class Case:
     epochs: int
     members: int
     looped: int
-    """Members of the loops that are timed."""
+    """Members that the loops are timed on."""
     to_plain: float
     to_tuned: float
 
@@ -71,7 +70,7 @@ def images(case: Case) -> Images:
 
 
 def ours(case: Case) -> tuple[float, list[float]]:
-    """Seconds of the whole ensemble, and the members' test accuracies."""
+    """Return the seconds of the whole ensemble, and the members' test accuracies."""
     given = images(case)
     training = replace(TRAININGS[case.training], epochs=case.epochs)
     ensemble = Ensemble(case.net, members=case.members, training=training, device="cpu")
@@ -82,7 +81,7 @@ def ours(case: Case) -> tuple[float, list[float]]:
 
 
 def with_torchs_dropout(net: nn.Module) -> nn.Module:
-    """Our architecture as a user would write it."""
+    """Return a named network as a user would write it."""
     for child in list(net.modules()):
         for name, part in list(child.named_children()):
             if isinstance(part, Dropout):
@@ -91,11 +90,11 @@ def with_torchs_dropout(net: nn.Module) -> nn.Module:
 
 
 def loop(case: Case, tuned: bool) -> tuple[float, list[float]]:
-    """Seconds of a loop over all members, scaled from a few, and their test accuracies."""
+    """Return the seconds of a loop over all members, scaled from a few, and their test accuracies."""
     given = images(case)
     training = TRAININGS[case.training]
     if tuned:
-        work.keep_memory()
+        runtime.keep_memory()
     statistics = Normalisation.of(given.labelled[0])
 
     def tensors(pair: tuple[np.ndarray, np.ndarray]) -> tuple[torch.Tensor, torch.Tensor]:
@@ -197,7 +196,7 @@ def predicting() -> None:
 
 
 def _image_by_image(network_: nn.Module, image: torch.Tensor) -> float:
-    """DeepFool as it is usually written."""
+    """Run DeepFool as it is usually written."""
     first = int(network_(image[None]).argmax())
     moved = torch.zeros_like(image)
     for _ in range(STEPS):

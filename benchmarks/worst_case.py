@@ -1,7 +1,7 @@
-"""`pwd` and `gvd` against their definitions, and how their cost grows with the pool.
+"""`pwd` and `gvd` against direct implementations of their definitions, and their cost as the pool grows.
 
-Two opponents compute the definition image by image, timed on a few images and scaled to the pool: the plain loops of
-tests/reference.py, and the same in NumPy, vectorised over the reference set.
+Two baselines compute the definition image by image; they are timed on a few images and extrapolated to the pool: the
+plain loops of tests/reference.py, and the same in NumPy, vectorised over the reference set.
 """
 
 import shutil
@@ -93,7 +93,7 @@ def _memory(method: str, folder: str) -> int:
 
 
 def growth() -> None:
-    """Cost per image at a million images, votes given, against that at 45,000."""
+    """Cost per image for a million images, with votes as input, relative to 45,000 images."""
     for stage in ("late", "middle", "early"):
         noise = noise_for(stage)
         _, reference = case(stage)
@@ -118,23 +118,23 @@ def growth() -> None:
 
 
 def _stream(noise: float) -> dict[str, float]:
-    """A hundred chunks of 100,000 images; members trade places so that every chunk brings sub-spaces not seen."""
+    """Stream a hundred chunks of 100,000 images; members are permuted so that each chunk has new sub-spaces."""
     rng = np.random.default_rng(0)
     chunk = committee(100_000, noise, 0).argmax(-1).astype(np.uint8)
-    one = vs.Stream("gvd", 100, reference=committee(T, noise, 1), seed=0)
+    stream = vs.Stream("gvd", 100, reference=committee(T, noise, 1), seed=0)
 
     def add(times: int) -> None:
         for _ in range(times):
-            one.add(chunk[rng.permutation(M)])
+            stream.add(chunk[rng.permutation(M)])
 
     start = time.perf_counter()
     first = peak_extra_bytes(lambda: add(10))
     whole = first + max(0, peak_extra_bytes(lambda: add(90)))
-    return {"images": one.images, "seconds": time.perf_counter() - start, "first": first / 1e6, "whole": whole / 1e6}
+    return {"images": stream.images, "seconds": time.perf_counter() - start, "first": first / 1e6, "whole": whole / 1e6}
 
 
 def stream() -> None:
-    """Ten million images in chunks, in flat memory."""
+    """Ten million images in chunks, in constant memory."""
     found = in_fresh_process(_stream, noise_for("late"))
     report(
         "gvd in a Stream of 10,000,000 images, late in learning",
@@ -142,7 +142,7 @@ def stream() -> None:
         seconds=found["seconds"],
         peak_extra_MB_after_1_million=found["first"],
         peak_extra_MB_after_10_million=found["whole"],
-        target="flat memory: at most 100 MB more after ten million images than after one",
+        target="constant memory: at most 100 MB more after ten million images than after one",
         met=found["images"] == 10**7 and found["whole"] <= found["first"] + 100,
     )
 

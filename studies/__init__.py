@@ -1,5 +1,5 @@
-"""What we measured ourselves: collected from runs, rendered into README.md and RESULTS.md.
+"""Our own measurements: collected from runs and rendered into README.md and RESULTS.md.
 
-python -m studies collect NAME RUNS…    numbers of finished campaigns into studies/NAME.json
-python -m studies render                the tables between markers, from studies/*.json
+python -m studies collect …    write the numbers of finished campaigns to studies/NAME.json
+python -m studies render       render tables, numbers and figures from studies/*.json
 """

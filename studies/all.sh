@@ -1,6 +1,6 @@
 #!/bin/bash
-# Everything that RESULTS.md shows, in the order in which it is wanted; about twenty hours of two cores. Stop it at any
-# moment and start it again: campaigns that are done are left as they are, the others go on.
+# Run everything that RESULTS.md shows, the most important studies first; about twenty hours on two cores. Stop and
+# restart it at any time: finished campaigns are skipped, the others resume.
 #
 #   studies/all.sh [RUNS] [--jobs 2]
 set -eu
@@ -19,7 +19,7 @@ run small/svhn --out "$runs/svhn" "$@"
 run small/stl10 --out "$runs/stl10" "$@"
 run small/stl10 --seeds 0-2 --set ensemble.members=6 --set budget.total=140 --out "$runs/stl10-six" "$@"
 
-# What one change does, on digits: the number of members, the size of a query, the vote.
+# The effect of one change on digits: the number of members, the size of a query, the vote.
 for members in 5 10 40; do
   run studies/digits.toml --seeds 0-4 --methods random,pwd,gvd,gvd-loo --set ensemble.members=$members \
     --out "$runs/digits-members-$members" "$@"
@@ -29,7 +29,7 @@ for size in 5 20 50; do
 done
 run studies/digits.toml --seeds 0-4 --methods gvd --set query.vote=hard --out "$runs/digits-hard" "$@"
 
-# What one change does, on STL-10 with heads: the size of a query, the first labels, the number of members.
+# The effect of one change on STL-10 with heads: the size of a query, the initial labels, the number of members.
 few=random,pwd,gvd,gvd-batch
 for size in 5 10; do
   run studies/stl10-heads.toml --seeds 0-9 --methods $few --set query.size=$size --out "$runs/heads-query-$size" "$@"
@@ -38,7 +38,7 @@ run studies/stl10-heads.toml --seeds 0-9 --methods badge,dfal --set query.size=1
 run studies/stl10-heads.toml --seeds 0-9 --methods $few --set data.initial=80 --out "$runs/heads-initial-80" "$@"
 run studies/stl10-heads.toml --seeds 0-9 --methods $few --set ensemble.members=8 --out "$runs/heads-members-8" "$@"
 
-# Why GVD is behind random on SVHN: the batch; the labels that members know to start with.
+# Why GVD is behind random on SVHN: the batch, or the number of initial labels.
 run small/svhn --seeds 0 --methods gvd-batch --out "$runs/svhn" "$@"
 run small/svhn --seeds 0 --methods random,gvd --set data.initial=400 --set budget.total=460 --out "$runs/svhn-400" "$@"
 

@@ -1,9 +1,9 @@
-"""One round of the paper's experiments at full size, with few epochs: time and memory beside what `plan` said.
+"""The paper's experiments at full size with few epochs: measured time and memory next to the estimates of `plan`.
 
-    python -m studies.full_size        # writes studies/full-size.json; or only the presets that are named
+    python -m studies.full_size [PRESET…]        # writes studies/full-size.json
 
-Each preset keeps its pool, its test set and its 20 members. The budget is cut to one query and the epochs to ten, which
-`plan` is told too, so that it does not have to guess when members stop.
+Each preset keeps its pool, its test set and its 20 members. The budget is reduced to one query and the number of epochs
+to ten. `plan` gets the same settings, so that it need not guess when members stop.
 """
 
 import json
@@ -17,10 +17,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from studies.collecting import HERE, commit_of, machine
-from versionspace.campaign.estimate import plan
-from versionspace.config import read
-from versionspace.store import read as read_campaign
+from studies.measurements import HERE, commit_of, machine
+from versionspace.campaign import plan
+from versionspace.config import read_config
+from versionspace.store import read_campaign
 
 PRESETS = ("paper/mnist", "paper/fashion-mnist", "paper/svhn")
 METHOD = "gvd"
@@ -29,14 +29,14 @@ ROUNDS = 2
 
 
 def changes(preset: str) -> list[str]:
-    """The budget of a first fit, one query, and the fit after it."""
-    found = read(preset)
+    """Return the changes to a preset: a first fit, one query and a second fit."""
+    found = read_config(preset)
     assert found.data.initial is not None
     return [f"budget.total={found.data.initial + (ROUNDS - 1) * found.query.size}", f"training.epochs={EPOCHS}"]
 
 
 def predicted(preset: str) -> dict[str, float]:
-    """In a process of its own, since the plan's memory starts from what its process has used."""
+    """Run `plan` in a process of its own: its estimate of memory starts from what its process has used."""
     command = [sys.executable, "-m", "studies.full_size", "plan", preset]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     found = json.loads(done.stdout.splitlines()[-1])
@@ -44,7 +44,7 @@ def predicted(preset: str) -> dict[str, float]:
 
 
 def measured(preset: str) -> dict[str, Any]:
-    """A whole run: seconds from start to end, and the most memory that its process held."""
+    """Run a preset; return its seconds, peak memory, disk space and the seconds of each stage."""
     with tempfile.TemporaryDirectory() as place:
         out = Path(place) / "run"
         sets = [word for change in changes(preset) for word in ("--set", change)]
@@ -56,19 +56,19 @@ def measured(preset: str) -> dict[str, Any]:
         _, status, usage = os.wait4(process.pid, 0)
         seconds = time.perf_counter() - began
         if status:
-            raise SystemExit(f"{preset} ended with {status}")
-        stages = [dict(r.seconds) for r in read_campaign(out / METHOD / "0").measured()]
+            raise SystemExit(f"{preset} failed with status {status}")
+        stages = [dict(r.seconds) for r in read_campaign(out / METHOD / "0").measured_rounds()]
         disk = sum(path.stat().st_size for path in out.rglob("*") if path.is_file())
         return {"seconds": seconds, "memory": usage.ru_maxrss * 1024, "disk": disk, "stages": stages}
 
 
 def main(presets: Sequence[str]) -> None:
-    """One preset after another; rows of others, measured before, stay."""
+    """Measure the presets one after another; rows of other presets stay as they are."""
     path = HERE / "full-size.json"
     before = json.loads(path.read_text(encoding="utf-8"))["rows"] if path.exists() else []
     rows = {row["preset"]: row for row in before}
     for preset in presets:
-        config = read(preset, changes(preset))
+        config = read_config(preset, changes(preset))
         rows[preset] = {
             "preset": preset, "pool": config.data.pool, "members": config.ensemble.members, "epochs": EPOCHS,
             "labels": config.budget.total, "plan": predicted(preset), "run": measured(preset),
@@ -83,6 +83,6 @@ def main(presets: Sequence[str]) -> None:
 if __name__ == "__main__":
     match sys.argv[1:]:
         case ["plan", preset]:
-            print(json.dumps(asdict(plan(read(preset, changes(preset)), [METHOD], [0]))))
+            print(json.dumps(asdict(plan(read_config(preset, changes(preset)), [METHOD], [0]))))
         case presets:
             main(presets or PRESETS)

@@ -1,26 +1,25 @@
-"""The tables of RESULTS.md, in Markdown: shares in percent, differences paired by seed."""
+"""The tables of RESULTS.md in Markdown: shares in percent, differences paired by seed."""
 
 from collections.abc import Callable, Iterable
 
 import numpy as np
 
 from studies.values import BySeed, Study, differences, measured, values
-from versionspace.query.methods import TABLE
-from versionspace.report import statistics
-from versionspace.report.paper import GROUPS, PAPER
+from versionspace.query import TABLE
+from versionspace.report import METHOD_GROUPS, PAPER, statistics
 
 ENOUGH = 6
-"""Seeds from which Wilcoxon's test can go below p = 0.05, and is shown."""
+"""The number of seeds from which on Wilcoxon's test can reach p < 0.05; it is not shown for fewer."""
 SPREAD = 3
-"""Seeds from which an interval is shown."""
-BRIEF = (*(method for group in GROUPS for method in group), "gvd-loo", "gvd-batch")
-"""The paper's nine methods and our own two."""
+"""The number of seeds from which on an interval is shown."""
+BRIEF = (*(method for group in METHOD_GROUPS for method in group), "gvd-loo", "gvd-batch")
+"""The paper's nine methods and the two new ones."""
 CLAIMED = tuple((one, other) for one in ("pwd", "gvd") for other in ("random", "ge", "vr"))
-"""What the paper says is better, and than what."""
+"""The comparisons that the paper makes: the method that it finds better comes first."""
 
 
 def ends(study: Study) -> str:
-    """Accuracy, diameter and the like at the end: mean ± deviation over seeds; and the round that fits labels least."""
+    """Final metrics as mean ± deviation over seeds, and the smallest fit of any round."""
     columns = {
         "accuracy": measured(study, "accuracy"),
         "area under accuracy": measured(study, "accuracy", "area"),
@@ -34,15 +33,15 @@ def ends(study: Study) -> str:
     for method, by_seed in labels.items():
         last = sorted(set(by_seed.values()))
         cells = [_spread(found[method].values()) for found in columns.values()]
-        least = f"{100 * min(share for run in fits[method].values() for share in run):.1f}"
-        rows.append([TABLE[method].label, str(len(by_seed)), "–".join(str(int(n)) for n in last), *cells, least])
-    return _markdown(["method", "seeds", "labels", *columns, "least fit"], rows)
+        minimum = f"{100 * min(share for run in fits[method].values() for share in run):.1f}"
+        rows.append([TABLE[method].label, str(len(by_seed)), "–".join(str(int(n)) for n in last), *cells, minimum])
+    return _markdown(["method", "seeds", "labels", *columns, "minimum fit"], rows)
 
 
 def against_random(study: Study) -> str:
-    """Accuracy and PWD at the end minus those of random with the same seed, in percentage points, with t intervals.
+    """Final accuracy and PWD minus those of random with the same seed, in percentage points, with t intervals.
 
-    From `ENOUGH` seeds on also Wilcoxon's p of the accuracy, corrected by Holm for the methods so tested.
+    From `ENOUGH` seeds on, Wilcoxon's p for the accuracy is added, corrected by Holm's method for all methods tested.
     """
     columns = {
         "accuracy": measured(study, "accuracy"),
@@ -62,7 +61,7 @@ def against_random(study: Study) -> str:
 
 
 def brief(study: Study) -> str:
-    """What a reader in a hurry wants of the paper's methods and ours: accuracy, diameter, the gain over random."""
+    """A summary for the README: accuracy, gain over random and diameter of the paper's methods and the new ones."""
     found = {column: measured(study, column) for column in ("accuracy", "pwd", "wrong_agreement")}
     rows = []
     for method, by_seed in found["accuracy"].items():
@@ -78,7 +77,7 @@ def brief(study: Study) -> str:
 
 
 def claims(studies: list[Study], column: str) -> str:
-    """PWD and GVD minus random, GE and VR in every study, below each what the paper's own table gives."""
+    """PWD and GVD minus random, GE and VR in every study, each followed by the paper's own numbers."""
     rows = []
     for study in studies:
         found = measured(study, column)
@@ -97,7 +96,7 @@ def claims(studies: list[Study], column: str) -> str:
 
 
 def times(study: Study) -> str:
-    """Minutes of a campaign: rounds × the median round, the median over campaigns, since other work ran beside some."""
+    """Minutes per campaign: rounds × the median round; medians, since some campaigns shared the machine."""
     rows = []
     for method, by_seed in values(study, "all_seconds").items():
         minutes = [len(x) * float(np.median(x)) / 60 for x in by_seed.values()]
@@ -107,7 +106,7 @@ def times(study: Study) -> str:
 
 
 def about(study: Study) -> str:
-    """Where the numbers come from."""
+    """The date, commit, machine and command of a study."""
     versions = ", ".join(f"{name} {number}" for name, number in study["versions"].items())
     return (
         f"Measured {study['date']} at commit {study['commit']} on {study['machine']} ({versions}):\n"
@@ -116,7 +115,7 @@ def about(study: Study) -> str:
 
 
 def _elsewhere(study: Study) -> str:
-    """Campaigns of another commit or machine than the rest."""
+    """List the campaigns that were run at another commit or on another machine than the rest."""
     others: dict[str, dict[str, list[int]]] = {}
     for run in study.get("runs", []):
         machine = f"on {run['machine']}" if "machine" in run else ""
@@ -137,7 +136,7 @@ def _elsewhere(study: Study) -> str:
 
 
 def variants(study: Study) -> str:
-    """What one change does half-way and at the end, where all have measured; and the difference from the first."""
+    """Variants half-way and at the end, where all of them have measurements, and their difference from the first."""
     names = list(dict.fromkeys(run["variant"] for run in study["runs"]))
     common = sorted(set.intersection(*(set(_counts(study, name)) for name in names)))[1:]
     wanted = {
@@ -158,7 +157,7 @@ def variants(study: Study) -> str:
 
 
 def gains(study: Study) -> str:
-    """Accuracy minus random's with the same seed, by variant, method and labels; bold where the t interval leaves 0."""
+    """Accuracy minus random's with the same seed, by variant, method and labels; bold if the interval excludes 0."""
     names = list(dict.fromkeys(run["variant"] for run in study["runs"]))
     counts = _counts(study, names[0])[1:]
     rows = []
@@ -173,7 +172,7 @@ def gains(study: Study) -> str:
 
 
 def changes(study: Study) -> str:
-    """Accuracy of each variant minus that of the first, same method and seed; bold where the t interval leaves 0."""
+    """Accuracy of each variant minus that of the first, by method and labels; bold if the interval excludes 0."""
     first, *others = dict.fromkeys(run["variant"] for run in study["runs"])
     counts = _counts(study, first)[1:]
     rows = []
@@ -189,7 +188,7 @@ def changes(study: Study) -> str:
 
 
 def _counts(study: Study, variant: str) -> list[int]:
-    """Labels of each round, the same in all campaigns of a variant."""
+    """Return the numbers of labels of the rounds, which all campaigns of a variant share."""
     (counts,) = {
         tuple(int(n) for n in labels)
         for by_seed in values(study, "labels", variant).values()
@@ -199,7 +198,7 @@ def _counts(study: Study, variant: str) -> list[int]:
 
 
 def asked(study: Study) -> str:
-    """What each method's first query held: means over seeds."""
+    """The content of each method's first query: means over seeds."""
     rows = []
     for method in ("pool", *TABLE):
         found = [row for row in study["asked"] if row["method"] == method]
@@ -208,30 +207,31 @@ def asked(study: Study) -> str:
             name = "the whole pool" if method == "pool" else TABLE[method].label
             shares = [f"{100 * mean[key]:.0f}" for key in ("together", "right", "ruled_out")]
             rows.append([name, str(len(found)), *shares, f"{mean['answers']:.1f}", f"{mean['classes']:.1f}"])
-    head = ["members on the commonest answer", "it is right", "members that the label rules out", "different answers",
-            "classes in the query"]  # fmt: skip
+    head = ["members on the most frequent answer", "it is right", "members that the label rules out",
+            "distinct answers", "classes in the query"]  # fmt: skip
     return _markdown(["method", "seeds", *head], rows)
 
 
 def full_size(study: Study) -> str:
-    """Seconds and bytes as planned, and as they were."""
+    """Estimated and measured seconds and bytes."""
     rows = []
     for row in study["rows"]:
-        said, was = row["plan"], row["run"]
-        fit = " + ".join(f"{stages['fit']:.0f}" for stages in was["stages"])
-        rest = sum(sum(stages.values()) - stages["fit"] for stages in was["stages"])
+        estimate, run = row["plan"], row["run"]
+        fit = " + ".join(f"{stages['fit']:.0f}" for stages in run["stages"])
+        rest = sum(sum(stages.values()) - stages["fit"] for stages in run["stages"])
         rows.append([
             f"`{row['preset']}`", f"{row['pool']:,}", str(row["members"]), str(row["epochs"]), str(row["labels"]),
-            f"{said['seconds']:.0f}", f"{was['seconds']:.0f}", fit, f"{rest:.0f}", f"{said['memory'] / 1e9:.2f}",
-            f"{was['memory'] / 1e9:.2f}", f"{said['disk'] / 1e6:.0f}", f"{was['disk'] / 1e6:.0f}",
+            f"{estimate['seconds']:.0f}", f"{run['seconds']:.0f}", fit, f"{rest:.0f}",
+            f"{estimate['memory'] / 1e9:.2f}", f"{run['memory'] / 1e9:.2f}",
+            f"{estimate['disk'] / 1e6:.0f}", f"{run['disk'] / 1e6:.0f}",
         ])  # fmt: skip
-    head = ["preset", "pool", "members", "epochs", "labels", "planned (s)", "took (s)", "fits (s)", "all else (s)",
-            "memory planned (GB)", "held (GB)", "disk planned (MB)", "used (MB)"]  # fmt: skip
+    head = ["preset", "pool", "members", "epochs", "labels", "estimated (s)", "measured (s)", "fits (s)", "rest (s)",
+            "memory estimated (GB)", "measured (GB)", "disk estimated (MB)", "measured (MB)"]  # fmt: skip
     return _markdown(head, rows)
 
 
 def curves(study: Study) -> str:
-    """The figure's place; it is drawn by `drawing.draw`."""
+    """The link to the figure, which `curves.draw` writes."""
     return f"![Accuracy and diameter over labels]({study['figure']})"
 
 
@@ -254,9 +254,9 @@ def _spread(numbers: Iterable[float | None]) -> str:
 
 
 def _gain(found: list[float], *, short: bool = False) -> str:
-    """The mean, bold where its t interval leaves out 0; and the interval, unless short; nothing for no seeds.
+    """Return the mean, bold if its t interval excludes 0, and unless short the interval; "" without seeds.
 
-    Below `SPREAD` seeds the differences themselves say more than their interval, which is tens of points wide.
+    Below `SPREAD` seeds the differences themselves are shown: their interval would be tens of points wide.
     """
     if not found:
         return ""

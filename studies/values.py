@@ -1,4 +1,4 @@
-"""What a study measured, as numbers by method and seed, from ``studies/NAME.json``."""
+"""The measurements of a study by method and seed, from ``studies/NAME.json``."""
 
 import json
 from collections.abc import Mapping
@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from versionspace.query.methods import METHODS
+from versionspace.query import METHODS
 from versionspace.report import statistics
 
 HERE = Path(__file__).parent
@@ -15,17 +15,17 @@ HERE = Path(__file__).parent
 Name = TypeVar("Name")
 Study = dict[str, Any]
 BySeed = dict[str, dict[int, float]]
-"""By method and seed: one number."""
+"""One number by method and seed."""
 
 
 def load(name: str) -> Study:
-    """``studies/NAME.json``."""
+    """Read ``studies/NAME.json``."""
     study: Study = json.loads((HERE / f"{name}.json").read_text(encoding="utf-8"))
     return study
 
 
 def values(study: Study, column: str, variant: str = "") -> dict[str, dict[int, list[float]]]:
-    """By method and seed: a column, round by round."""
+    """Return a column round by round, by method and seed."""
     at = study["columns"].index(column)
     out: dict[str, dict[int, list[float]]] = {}
     for method in METHODS:
@@ -36,7 +36,7 @@ def values(study: Study, column: str, variant: str = "") -> dict[str, dict[int, 
 
 
 def measured(study: Study, column: str, labels: str = "end", variant: str = "") -> BySeed:
-    """A column with so many labels, at the "end", or its "area": the mean height of its curve."""
+    """Return a column at a number of labels, at the "end", or as "area": the mean height of its curve."""
     found, counts = values(study, column, variant), values(study, "labels", variant)
     return {
         method: {seed: _one(counts[method][seed], curve, labels) for seed, curve in runs.items()}
@@ -53,6 +53,6 @@ def _one(counts: list[float], curve: list[float], labels: str) -> float:
 
 
 def differences(found: Mapping[Name, Mapping[int, float]], one: Name, other: Name) -> list[float]:
-    """one − other, for every seed that both have."""
+    """Return one − other for every seed that both have."""
     seeds = sorted(set(found.get(one, {})) & set(found.get(other, {})))
     return [found[one][seed] - found[other][seed] for seed in seeds]

@@ -1,6 +1,6 @@
 """Round metrics for tests that need some and care about few of them."""
 
-from versionspace.store.metrics import AuditMetrics, RoundMetrics, SetMetrics
+from versionspace.store import AuditMetrics, RoundMetrics, SetMetrics
 
 __all__ = ["AuditMetrics", "round_metrics", "set_metrics"]
 

@@ -71,7 +71,9 @@ def test_a_killed_run_is_resumed_to_its_end(copy):
     assert kept == 3
     assert resumed[0]["rounds"][: kept - 1] == before[0]["rounds"][: kept - 1]
     assert [one["labels"] for one in resumed[0]["rounds"]] == [one["labels"] for one in whole[0]["rounds"]]
-    if store.read(folder / "gvd/0").state.environment["arithmetic"] == arithmetic():  # the processor that made it
+    if (
+        store.read_campaign(folder / "gvd/0").state.environment["arithmetic"] == arithmetic()
+    ):  # the processor that made it
         assert [without_weights(one) for one in resumed] == [without_weights(one) for one in whole]
 
 
@@ -90,14 +92,14 @@ def without_weights(campaign):
 def test_labels_are_exported(copy, tmp_path):
     assert command("export", copy("grid") / "gvd/0", "--labels", "csv", "--out", tmp_path / "labels.csv") == 0
     rows = table(tmp_path / "labels.csv")
-    assert {row["id"]: row["class"] for row in rows} == EXPECTED["grid"][0]["labels"]
+    assert {row["id"]: row["label"] for row in rows} == EXPECTED["grid"][0]["labels"]
 
 
 def test_the_model_is_exported_and_predicts(copy, tmp_path):
     folder = copy("grid") / "gvd/0"
     assert command("export", folder, "--model", "safetensors", "--out", tmp_path / "model") == 0
     learner = vs.Ensemble.load(tmp_path / "model")
-    record, last = store.read(folder), EXPECTED["grid"][0]["rounds"][-1]
+    record, last = store.read_campaign(folder), EXPECTED["grid"][0]["rounds"][-1]
     from versionspace import data
 
     test = data.load("digits").train.take(record.split()["test"])
@@ -127,5 +129,5 @@ def test_a_person_goes_on_labelling(copy):
             campaign.accept(dict.fromkeys(proposal.ids, "one"), who="ann")
         assert len(campaign.state.metrics) == trained + 1 or campaign.state.ended
     assert not any(store.verify(root / "photos.versionspace").values())
-    labels = {str(i): label.name for i, label in store.read(root / "photos.versionspace").state.labels.items()}
+    labels = {str(i): label.name for i, label in store.read_campaign(root / "photos.versionspace").state.labels.items()}
     assert EXPECTED[PERSON][0]["labels"].items() <= labels.items()

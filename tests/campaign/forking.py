@@ -1,8 +1,8 @@
-"""A process that has imported all that is heavy and forks one run after another: killing hits the run, not imports.
+"""A process that imports everything heavy once and forks one run after another, so that kills hit runs, not imports.
 
-Reads lines ``TOML OUT MOMENT`` and answers with the process id of the run, which leads a session of its own, and then
-with its exit code and the number of writes. A moment above 0 is the write in whose midst the run kills itself: a file
-renamed into place or synced, or a transaction.
+Reads lines ``TOML OUT MOMENT``. Prints the process id of each run, which leads its own session, then the number of its
+writes unless it was killed, then its exit code. A moment above 0 is the number of the write at which the run kills
+itself: a rename, a sync or a transaction.
 """
 
 import os
@@ -10,12 +10,10 @@ import signal
 import sys
 from pathlib import Path
 
-import torch  # noqa: F401 — before the fork
-
-from versionspace.campaign import local_executor as processes  # noqa: F401
+import versionspace.campaign.worker  # noqa: F401 — imports torch before the fork
 from versionspace.campaign.grid import run
 from versionspace.data import load
-from versionspace.store.ledger import Ledger
+from versionspace.store import Ledger
 
 writes = []
 

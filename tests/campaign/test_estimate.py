@@ -1,4 +1,4 @@
-"""What a plan says before anything is spent."""
+"""Estimates of time, memory and disk before a run."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from versionspace.campaign.estimate import plan
 from versionspace.errors import InputError
 
 
-def test_no_more_rounds_than_the_pool_has_images_for():
+def test_the_pool_limits_the_number_of_rounds():
     found = plan(config("budget.total=100000", "budget.audit=20"), ["random"])
     assert (found.labels, found.rounds) == (150, 25)  # 10 first labels, then 5 a round up to 130; 20 of the audit
     assert plan(config(), ["random"]).labels == 25
@@ -22,11 +22,11 @@ def test_a_floor_above_the_rate_ends_training_on_the_first_plateau():
 @pytest.mark.parametrize(
     ("changes", "methods", "said"),
     [
-        ([], ["gvdd"], "Did you mean 'gvd'"), (["query.member=all"], ["gvd", "badge"], "since badge looks at one"),
+        ([], ["gvdd"], "Did you mean 'gvd'"), (["query.member=all"], ["gvd", "badge"], "since badge uses one"),
         (["query.member=7"], ["gvd"], "0 to 2"), (["data.pool=99999"], ["gvd"], "too few"),
         (["stop.when=audit(0.9)"], ["gvd"], "an audit"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_run_is_not_planned(changes, methods, said):
+def test_a_campaign_that_cannot_run_is_rejected(changes, methods, said):
     with pytest.raises(InputError, match=said):
         plan(config(*changes), methods)

@@ -1,4 +1,4 @@
-"""Class folders: every image under a name of its own, and the originals as they were."""
+"""Exports: class folders with unique names and unchanged originals, damaged splits, the right round's model."""
 
 import contextlib
 import json
@@ -11,10 +11,10 @@ from PIL import Image
 from campaign.tiny import class_folders, config, of_folder
 from versionspace import data
 from versionspace.campaign import Campaign
-from versionspace.campaign.export import export_labels, export_model, labels_of
-from versionspace.config import read_text
+from versionspace.campaign.export import export_labels, export_model, exported_labels
+from versionspace.config import parse_config
 from versionspace.errors import InputError
-from versionspace.store import StoreError, read
+from versionspace.store import StoreError, read_campaign
 
 TOML = """
 [data]
@@ -32,17 +32,17 @@ kind = "person"
 
 
 def labelled(place, files, classes, answers):
-    """Images in a folder, all asked at once and answered; what the campaign's folder says."""
+    """Return the record of a campaign on a folder of images that were all asked for at once and answered."""
     pixels = data.load("digits").train.images[..., 0]
     for i, file in enumerate(files):
         path = place / "photos" / file
         path.parent.mkdir(parents=True, exist_ok=True)
         Image.fromarray(np.array(pixels[i])).save(path)
-    config = read_text(TOML.format(photos=place / "photos", classes=list(classes)), "photos")
+    config = parse_config(TOML.format(photos=place / "photos", classes=list(classes)), "photos")
     with Campaign.create(place / "c", config) as campaign:
         proposal = campaign.propose()
         campaign.accept({i: answers[file] for i, file in zip(proposal.ids, proposal.files, strict=True)})
-    return read(place / "c")
+    return read_campaign(place / "c")
 
 
 FILES = ("trip/a.png", "trip__a.png", "b.png", "Trip__A.png")
@@ -53,18 +53,18 @@ def trip(tmp_path):
     return labelled(tmp_path, FILES, ("even", "odd"), dict.fromkeys(FILES, "even"))
 
 
-def test_files_whose_names_would_be_the_same_are_all_there_and_the_originals_unchanged(trip, tmp_path):
+def test_files_with_clashing_names_are_all_exported_and_the_originals_are_unchanged(trip, tmp_path):
     before = {file: (tmp_path / "photos" / file).read_bytes() for file in FILES}
-    assert [one.name for one in labels_of(trip)] == ["even"] * 4
+    assert [one.name for one in exported_labels(trip)] == ["even"] * 4
     export_labels(trip, "imagefolder", tmp_path / "out")
     assert {file: (tmp_path / "photos" / file).read_bytes() for file in FILES} == before
     found = [path.read_bytes() for path in (tmp_path / "out").rglob("*.png")]
     assert sorted(found) == sorted(before.values())
     names = [path.name for path in (tmp_path / "out" / "even").iterdir()]
-    assert len({name.lower() for name in names}) == 4  # also where a disk ignores case
+    assert len({name.lower() for name in names}) == 4  # even on a disk that ignores case
 
 
-def test_an_export_that_is_edited_does_not_change_the_original(trip, tmp_path):
+def test_editing_an_export_does_not_change_the_original(trip, tmp_path):
     export_labels(trip, "imagefolder", tmp_path / "out")
     before = (tmp_path / "photos" / "b.png").read_bytes()
     with (tmp_path / "out" / "even" / "b.png").open("r+b") as copy:
@@ -72,7 +72,7 @@ def test_an_export_that_is_edited_does_not_change_the_original(trip, tmp_path):
     assert (tmp_path / "photos" / "b.png").read_bytes() == before
 
 
-def test_a_link_is_exported_as_what_it_leads_to(tmp_path):
+def test_a_link_is_exported_as_a_copy_of_its_target(tmp_path):
     files = ("a.png", "b.png")
     found = labelled(tmp_path, files, ("even", "odd"), dict.fromkeys(files, "odd"))
     original = (tmp_path / "photos" / "a.png").rename(tmp_path / "elsewhere.png")
@@ -83,7 +83,7 @@ def test_a_link_is_exported_as_what_it_leads_to(tmp_path):
     assert copy.read_bytes() == original.read_bytes()
 
 
-def test_classes_whose_folders_would_have_one_name_have_two(tmp_path):
+def test_classes_with_clashing_folder_names_get_separate_folders(tmp_path):
     files, classes = ("a.png", "b.png", "c.png"), ("a/b", "0-a_b", "0-A_B")
     found = labelled(tmp_path, files, classes, dict(zip(files, classes, strict=True)))
     export_labels(found, "imagefolder", tmp_path / "out")
@@ -94,34 +94,34 @@ def test_classes_whose_folders_would_have_one_name_have_two(tmp_path):
 
 @pytest.mark.parametrize("form", ["csv", "jsonl", "imagefolder"])
 @pytest.mark.parametrize("place", [".", "..", "there"])
-def test_a_folder_is_no_file_and_the_place_where_one_is_no_name(form, place, trip, tmp_path, monkeypatch):
+def test_an_export_needs_a_name_and_does_not_overwrite_a_folder(form, place, trip, tmp_path, monkeypatch):
     here = tmp_path / "empty"
     (here / "there" / "something").mkdir(parents=True)
     monkeypatch.chdir(here)
     if form == "imagefolder" and place == ".":
-        monkeypatch.chdir(here / "there" / "something")  # an empty one
+        monkeypatch.chdir(here / "there" / "something")  # an empty folder
     with pytest.raises((InputError, StoreError), match="expected a f"):
         export_labels(trip, form, Path(place))
 
 
 class Killed(BaseException):
-    """As by a signal, between a round's weights and its commit."""
+    """Stands for a signal that kills the process after a round's weights are saved and before its commit."""
 
 
-def test_labels_are_exported_whichever_byte_of_the_split_is_damaged(trip, tmp_path):
+def test_labels_are_exported_even_if_the_split_is_damaged_anywhere(trip, tmp_path):
     whole, split = trip.split(), trip.folder.split
     good = split.read_bytes()
-    wanted = [(one.id, one.name) for one in labels_of(trip)]
+    wanted = [(one.id, one.name) for one in exported_labels(trip)]
     for place in range(0, len(good), 29):
         split.write_bytes(good[:place] + bytes([good[place] ^ 1 << place % 8]) + good[place + 1 :])
-        assert [(one.id, one.name) for one in labels_of(trip)] == wanted, place
-        with contextlib.suppress(StoreError):  # bytes that nobody reads, such as the time of writing
+        assert [(one.id, one.name) for one in exported_labels(trip)] == wanted, place
+        with contextlib.suppress(StoreError):  # some bytes are never read, such as the time of writing
             np.testing.assert_equal(trip.split(), whole)
 
 
 @pytest.mark.parametrize("keep", ["ends", "all"])
-def test_weights_of_a_round_that_was_never_committed_are_not_exported(keep, tmp_path, monkeypatch):
-    from versionspace.campaign.round import Rounds
+def test_weights_of_an_uncommitted_round_are_not_exported(keep, tmp_path, monkeypatch):
+    from versionspace.campaign.round import RoundRunner
 
     def killed(*_, **__):
         raise Killed
@@ -131,19 +131,19 @@ def test_weights_of_a_round_that_was_never_committed_are_not_exported(keep, tmp_
         oracle = campaign.oracle()
         campaign.accept(oracle.answer(campaign.propose().ids))
         with monkeypatch.context() as patch:
-            patch.setattr(Rounds, "_proposed", killed)
+            patch.setattr(RoundRunner, "_choose", killed)
             with pytest.raises(Killed):
                 campaign.propose()
         assert list(folder.glob("weights/round-*"))
         for form in ("safetensors", "onnx"):
             with pytest.raises(InputError, match="expected weights of a round, got none"):
-                export_model(read(folder), form, tmp_path / form)
+                export_model(read_campaign(folder), form, tmp_path / form)
         campaign.accept(oracle.answer(campaign.propose().ids))
         with monkeypatch.context() as patch:
-            patch.setattr(Rounds, "_proposed", killed)
+            patch.setattr(RoundRunner, "_choose", killed)
             with pytest.raises(Killed):
                 campaign.propose()
-    export_model(read(folder), "safetensors", tmp_path / "model")
+    export_model(read_campaign(folder), "safetensors", tmp_path / "model")
     about = json.loads((tmp_path / "model" / "model.json").read_text())
     assert about["labels"] == 10
     saved = (folder / "weights" / "round-0001" / "weights.safetensors").read_bytes()
@@ -151,10 +151,10 @@ def test_weights_of_a_round_that_was_never_committed_are_not_exported(keep, tmp_
 
 
 @pytest.mark.parametrize(
-    ("keep", "said", "trained_on"),
-    [("ends", "of round 1, 10 labels; the members of round 2 were not kept", 10), ("all", "", 15)],
+    ("keep", "note", "trained_on"),
+    [("ends", "the model is from round 1 (10 labels): the members of round 2 were not saved", 10), ("all", "", 15)],
 )
-def test_a_model_that_is_not_of_the_last_round_is_called_so(keep, said, trained_on, tmp_path):
+def test_a_note_says_if_the_exported_model_is_not_from_the_last_round(keep, note, trained_on, tmp_path):
     from typer.testing import CliRunner
 
     from versionspace.cli.main import app
@@ -168,21 +168,21 @@ def test_a_model_that_is_not_of_the_last_round_is_called_so(keep, said, trained_
     words = ["export", str(tmp_path / "c"), "--model", "safetensors", "--out", str(tmp_path / "model")]
     done = CliRunner().invoke(app, words, catch_exceptions=False)
     assert done.exit_code == 0
-    assert done.stderr == (f"note {said}\n" if said else "")
+    assert done.stderr == (f"note {note}\n" if note else "")
     about = json.loads((tmp_path / "model" / "model.json").read_text())
-    assert (about["round"], about["labels"]) == (1 if said else 2, trained_on)
+    assert (about["round"], about["labels"]) == (1 if note else 2, trained_on)
 
 
-def test_a_campaign_of_another_machine_is_exported_on_this_one(tmp_path):
+def test_a_campaign_run_on_another_device_is_exported_here(tmp_path):
     with Campaign.create(tmp_path / "c", config("budget.total=10")) as campaign:
         campaign.run()
     toml = tmp_path / "c" / "campaign.toml"
     toml.write_text(toml.read_text().replace('device = "auto"', 'device = "cuda:77"'))
-    export_model(read(tmp_path / "c"), "safetensors", tmp_path / "model")
+    export_model(read_campaign(tmp_path / "c"), "safetensors", tmp_path / "model")
     assert (tmp_path / "model" / "model.json").is_file()
 
 
-def test_a_folder_without_labels_is_an_empty_list_for_label_studio(tmp_path):
+def test_label_studio_export_without_labels_is_an_empty_list(tmp_path):
     from typer.testing import CliRunner
 
     from versionspace.cli.main import app

@@ -1,4 +1,4 @@
-"""Who is asked about which images."""
+"""The roles of images, and images that are missing or were moved."""
 
 import tracemalloc
 
@@ -10,9 +10,10 @@ from campaign.tiny import config
 from versionspace import data
 from versionspace.campaign import Campaign
 from versionspace.campaign.cold_start import simple_features
-from versionspace.campaign.images import Cut, Pictures, cut, opened, restored, shape_of
+from versionspace.campaign.datasets import image_shape, open_dataset
+from versionspace.campaign.images import CampaignImages, Roles, draw_roles, restore_images
 from versionspace.errors import InputError
-from versionspace.store import read
+from versionspace.store import read_campaign
 
 
 @pytest.fixture(scope="module")
@@ -20,17 +21,17 @@ def digits():
     return data.load("digits")
 
 
-def test_neither_reference_nor_audit_may_be_asked():
+def test_neither_reference_nor_audit_is_askable():
     ids = np.arange(10)
-    found = Cut(ids, ids[:0], ids[:0], ids[:2], reference=np.array([3, 4]), audit=np.array([7]))
+    found = Roles(ids, ids[:0], ids[:0], ids[:2], reference=np.array([3, 4]), audit=np.array([7]))
     assert found.askable().tolist() == [0, 1, 2, 5, 6, 8, 9]
 
 
-def test_the_audit_is_drawn_from_the_whole_pool_without_regard_to_class(digits):
-    """Over many seeds every image of the pool is as likely: also those that are first labels without an audit."""
+def test_the_audit_is_drawn_uniformly_from_the_whole_pool(digits):
+    """Every image of the pool is equally likely, also those that would be first labels without an audit."""
     counts = np.zeros(len(digits.train))
     wanted = config("budget.total=100", "budget.audit=60", "data.validation=0")
-    found = [cut(wanted.model_copy(update={"seed": seed}), digits) for seed in range(60)]
+    found = [draw_roles(wanted.model_copy(update={"seed": seed}), digits) for seed in range(60)]
     for one in found:
         counts[one.audit] += 1
         assert len(np.intersect1d(one.audit, one.reference)) == 0
@@ -42,25 +43,25 @@ def test_the_audit_is_drawn_from_the_whole_pool_without_regard_to_class(digits):
     assert abs(by_class - 360).max() < 6 * np.sqrt(360)  # the pool has its classes in equal numbers
 
 
-def test_without_an_audit_the_first_labels_are_the_papers_split(digits):
+def test_without_an_audit_the_roles_are_those_of_the_split(digits):
     plain = data.split(digits, pool=150, validation=40, test=60, initial=10, seed=0)
-    found = cut(config(), digits)
+    found = draw_roles(config(), digits)
     for name in ("pool", "validation", "test", "initial"):
         assert (getattr(found, name) == getattr(plain, name)).all()
     assert len(found.reference) == len(found.audit) == 0
 
 
 @pytest.mark.parametrize("name", ["pool", "test"])
-def test_images_that_are_gone_are_named(digits, name):
-    arrays = cut(config(), digits).arrays()
+def test_missing_images_are_named(digits, name):
+    arrays = draw_roles(config(), digits).arrays()
     arrays[name] = np.append(arrays[name], 99_999)
     with pytest.raises(InputError, match="all 251 images of the campaign, got 1 missing: 99999"):
-        restored(digits, arrays)
+        restore_images(digits, arrays)
 
 
 @pytest.fixture
 def photos(tmp_path, monkeypatch):
-    """60 digits in folders of their classes, for a campaign with known labels."""
+    """60 digits in class folders, for a campaign with known labels."""
     monkeypatch.setenv("VERSIONSPACE_CACHE", str(tmp_path / "cache"))
     part = data.load("digits").train
     for i in range(60):
@@ -74,12 +75,12 @@ FOLDER = ("data.pool=30", "data.validation=10", "data.test=10", "data.initial=10
           "data.balanced=false", "budget.total=15")  # fmt: skip
 
 
-def test_a_campaign_with_known_labels_wants_every_image_and_names_the_file(photos, tmp_path):
+def test_a_campaign_with_known_labels_rejects_a_missing_image_by_its_file(photos, tmp_path):
     with Campaign.create(tmp_path / "c", config(f"data.name={photos}", *FOLDER)) as campaign:
         campaign.propose()
-        found = campaign.pictures
-        assert found.files[found.cut.test[0]] in campaign.dataset.train.files
-    for image in (found.cut.pool[0], found.cut.test[0]):
+        found = campaign.images
+        assert found.files[found.roles.test[0]] in campaign.dataset.train.files
+    for image in (found.roles.pool[0], found.roles.test[0]):
         file = photos / found.files[image]
         content = file.read_bytes()
         file.unlink()
@@ -91,7 +92,7 @@ def test_a_campaign_with_known_labels_wants_every_image_and_names_the_file(photo
         assert campaign.state.ended == "budget"
 
 
-def test_a_folder_that_was_moved_is_the_same_and_another_is_not(photos, tmp_path):
+def test_a_moved_folder_of_images_changes_no_result(photos, tmp_path):
     wanted = config(f"data.name={photos}", *FOLDER)
     with Campaign.create(tmp_path / "plain", wanted) as campaign:
         campaign.run()
@@ -100,8 +101,8 @@ def test_a_folder_that_was_moved_is_the_same_and_another_is_not(photos, tmp_path
     new = photos.rename(tmp_path / "elsewhere")
     with Campaign.open(tmp_path / "c", images=new) as campaign:
         campaign.run()
-    assert read(tmp_path / "c").config.data.name == str(new)
-    both = [[(r.asked, r.utilities, r.metrics) for r in read(tmp_path / n).rounds] for n in ("c", "plain")]
+    assert read_campaign(tmp_path / "c").config.data.name == str(new)
+    both = [[(r.asked, r.utilities, r.metrics) for r in read_campaign(tmp_path / n).rounds] for n in ("c", "plain")]
     assert both[0] == both[1]
     Campaign.create(tmp_path / "digits", config()).close()
     with pytest.raises(InputError, match="none for a campaign on digits"):
@@ -109,20 +110,20 @@ def test_a_folder_that_was_moved_is_the_same_and_another_is_not(photos, tmp_path
 
 
 @pytest.mark.parametrize("form", [(), ("data.size=8",), ("data.size=12", "data.channels=1", "data.fit=pad")])
-def test_the_form_of_images_is_known_without_them(photos, form):
+def test_the_shape_of_images_is_known_without_reading_them(photos, form):
     wanted = config(f"data.name={photos}", *form)
-    assert shape_of(wanted) == opened(wanted).train.images.shape[1:]
-    assert shape_of(config()) == (8, 8, 1)
+    assert image_shape(wanted) == open_dataset(wanted).train.images.shape[1:]
+    assert image_shape(config()) == (8, 8, 1)
 
 
 def test_the_pool_is_read_a_chunk_at_a_time(tmp_path):
-    """A memory-mapped pool of 25 MB is neither copied for its pixels nor for its truth."""
+    """Neither pixels nor labels of a memory-mapped pool of 25 MB are copied."""
     images = np.lib.format.open_memmap(tmp_path / "pool.npy", "w+", np.uint8, (2000, 64, 64, 3))
     images[:, 0, 0, 0] = np.arange(2000) % 251
     ids = np.random.default_rng(0).permutation(2000)
     dataset = data.Dataset("made up", ("a", "b"), data.Subset(images, ids % 2, ids))
     none = ids[:0]
-    found = Pictures(dataset, Cut(np.sort(ids), none, none, none, none, none))
+    found = CampaignImages(dataset, Roles(np.sort(ids), none, none, none, none, none))
     tracemalloc.start()
     try:
         pool = found.of("pool")
@@ -133,10 +134,10 @@ def test_the_pool_is_read_a_chunk_at_a_time(tmp_path):
         tracemalloc.stop()
     np.testing.assert_array_equal(np.concatenate(seen), images[np.argsort(ids), 0, 0, 0])
     np.testing.assert_array_equal(np.asarray(pool), images[np.argsort(ids)])
-    np.testing.assert_array_equal(found.pool(ids[:5]), images[:5])
+    np.testing.assert_array_equal(found.pixels(ids[:5]), images[:5])
 
 
 def test_simple_features_are_the_same_in_chunks(digits, monkeypatch):
     whole = simple_features(digits.train.images[:300])
-    monkeypatch.setattr("versionspace.campaign.cold_start._AT_ONCE", 7)
+    monkeypatch.setattr("versionspace.campaign.cold_start._BLOCK", 7)
     np.testing.assert_array_equal(simple_features(digits.train.view(np.arange(300))), whole)

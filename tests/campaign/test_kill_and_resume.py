@@ -1,4 +1,4 @@
-"""Killed at any moment, the whole process tree, and run again: the same queries, labels and metrics, bit for bit."""
+"""A run that is killed at any moment and resumed gives bitwise the same queries, labels and metrics."""
 
 import json
 import os
@@ -14,7 +14,7 @@ import pytest
 
 from campaign.tiny import TOML
 from versionspace.cli.summary import as_data
-from versionspace.store import campaigns, read, verify
+from versionspace.store import campaigns, read_campaign, verify
 
 KILLS = 30
 COMMANDS = 6
@@ -41,21 +41,21 @@ def command(toml, out, *more):
 
 
 def status(out):
-    """What `status --json` says, without what may differ."""
-    found = json.loads(json.dumps([as_data(read(folder)) for folder in campaigns(out)]))
+    """Return what `status --json` prints, without the environment."""
+    found = json.loads(json.dumps([as_data(read_campaign(folder)) for folder in campaigns(out)]))
     for campaign in found:
         assert campaign.pop("environment")["folder"].startswith(str(out))
     return found
 
 
 def started(toml, out, jobs):
-    """A run in a session of its own, so that all of it can be killed at once."""
+    """Start a run in its own session, so that all of its processes can be killed."""
     line = [*VERSIONSPACE, "run", toml, *RUN, "--out", str(out), "--jobs", jobs]
     return subprocess.Popen(line, start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
 
 
 def tree(pid):
-    """A process and all below it."""
+    """Return the ids of a process and its descendants."""
     found = [pid]
     for children in Path(f"/proc/{pid}/task").glob("*/children"):
         try:
@@ -75,7 +75,7 @@ def kill(process):
 
 
 class Forking:
-    """Runs without their imports: see forking.py."""
+    """Runs that start without the time for imports: see forking.py."""
 
     def __init__(self):
         self.process = subprocess.Popen(
@@ -84,7 +84,7 @@ class Forking:
         )  # fmt: skip
 
     def run(self, toml, out, *, seconds=600, moment=0):
-        """The exit code and the writes of a run; killed after so many seconds, or at a write."""
+        """Return the exit code and the number of writes of a run, which is killed after ``seconds`` or at a write."""
         self.process.stdin.write(f"{toml} {out} {moment}\n")
         self.process.stdin.flush()
         lines = [self.process.stdout.readline()]
@@ -103,14 +103,14 @@ def forking():
     made.process.communicate()
 
 
-def whole(out):
-    """What was committed is whole, however little it is."""
+def verifies(out):
+    """Return whether everything that was committed verifies."""
     return not any(out.glob("*/*/campaign.toml")) or not any(verify(out).values())
 
 
 @pytest.mark.slow
 def test_killed_at_thirty_random_moments(toml, undisturbed, forking, tmp_path):
-    """Six of whole commands with two workers, imports included; the others in the midst of training and writing."""
+    """Six kills of whole commands with two workers, imports included; the others during training and writing."""
     draw = random.Random(0)
     out = tmp_path / "commands"
     for _ in range(COMMANDS):
@@ -119,7 +119,7 @@ def test_killed_at_thirty_random_moments(toml, undisturbed, forking, tmp_path):
             process.communicate(timeout=draw.uniform(0.2, 6.0))
         except subprocess.TimeoutExpired:
             kill(process)
-        assert whole(out)
+        assert verifies(out)
     command(toml, out)
     assert status(out) == undisturbed
 
@@ -131,7 +131,7 @@ def test_killed_at_thirty_random_moments(toml, undisturbed, forking, tmp_path):
         out = tmp_path / str(runs)
         code, _ = forking.run(toml, out, seconds=draw.uniform(0.02, 0.4) * length)
         assert code in (0, -signal.SIGKILL)
-        assert whole(out)
+        assert verifies(out)
         if code == 0:
             assert status(out) == undisturbed
             runs += 1
@@ -142,16 +142,16 @@ def test_killed_at_thirty_random_moments(toml, undisturbed, forking, tmp_path):
 
 
 @pytest.mark.slow
-def test_killed_in_the_midst_of_a_write(toml, undisturbed, forking, tmp_path):
-    """Every file that is renamed into place, and every transaction, is a moment to be killed at."""
+def test_killed_during_a_write(toml, undisturbed, forking, tmp_path):
+    """Kill at a random choice of renames, syncs and transactions."""
     code, writes = forking.run(toml, tmp_path / "whole")
     assert code == 0
     assert writes > 40
-    configs = (2, 5, 8)  # three files, each synced, renamed, and its folder synced: what all else depends on
+    configs = (2, 5, 8)  # three config files: each is synced and renamed, and its folder synced
     for moment in [*configs, *sorted(random.Random(1).sample(range(9, writes), 8))]:
         out = tmp_path / str(moment)
         assert forking.run(toml, out, moment=moment)[0] == -signal.SIGKILL
-        assert whole(out)
+        assert verifies(out)
         assert forking.run(toml, out)[0] == 0
         assert status(out) == undisturbed, moment
 
@@ -176,7 +176,7 @@ def test_workers_die_with_their_parent(toml, tmp_path):
 
 
 @pytest.mark.parametrize("jobs", ["1", "2"])
-def test_ctrl_c_stops_and_says_how_to_go_on(jobs, toml, undisturbed, tmp_path):
+def test_ctrl_c_stops_the_run_and_prints_how_to_resume(jobs, toml, undisturbed, tmp_path):
     out = tmp_path / "out"
     process = started(toml, out, jobs)
     deadline = time.monotonic() + 60

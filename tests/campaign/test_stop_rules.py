@@ -1,9 +1,9 @@
-"""Stop rules, alone and joined."""
+"""Stop rules, alone and combined."""
 
 import pytest
 
 from metrics import AuditMetrics, round_metrics, set_metrics
-from versionspace.campaign.stop_rules import accuracy, audit, budget, diameter, flat, kappa, parse
+from versionspace.campaign.stop_rules import accuracy, audit, budget, diameter, flat, kappa, parse_rule
 from versionspace.errors import InputError
 
 
@@ -34,11 +34,11 @@ def test_rules(rule, rounds, stops):
     assert rule.reason([]) == ""
 
 
-def test_joined():
+def test_combined_rules():
     both, either = budget(50) & diameter(0.1), budget(50) | diameter(0.1)
     assert both.reason([round_(50, 0.2)]) == ""
-    assert both.reason([round_(50, 0.1)]) == "50 labels are given and the diameter is 10.0%, at most 10.0%"
-    assert either.reason([round_(50, 0.2)]) == "50 labels are given"
+    assert both.reason([round_(50, 0.1)]) == "50 labels were given and the diameter is 10.0%, at most 10.0%"
+    assert either.reason([round_(50, 0.2)]) == "50 labels were given"
     assert either.reason([round_(40, 0.2)]) == ""
 
 
@@ -46,45 +46,46 @@ def test_joined():
     "text",
     ["budget(5)", "flat(3, 0.002) & audit(0.9) | budget(5)", "(budget(5) | kappa(0.9, 2)) & accuracy(0.9, 'test')"],
 )
-def test_words_and_back(text):
-    rule = parse(text)
-    assert parse(str(rule)) == rule
+def test_a_rule_is_parsed_from_its_text(text):
+    rule = parse_rule(text)
+    assert parse_rule(str(rule)) == rule
 
 
 def test_precedence_is_pythons():
-    assert parse("budget(1) | budget(2) & diameter(0.1)") == budget(1) | (budget(2) & diameter(0.1))
+    assert parse_rule("budget(1) | budget(2) & diameter(0.1)") == budget(1) | (budget(2) & diameter(0.1))
 
 
 @pytest.mark.parametrize(
     "text", ["flat", "flat(", "flat(1)", "flat(1,2,3)", "__import__('os')", "1 | 2", "budget(x)", "budget(5) + 1"]
 )
-def test_nonsense_is_refused(text):
+def test_a_text_that_is_not_a_rule_is_rejected(text):
     with pytest.raises(InputError, match="joined by"):
-        parse(text)
+        parse_rule(text)
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("budget(0)", "at least 1"), ("budget(1.5)", "whole number"), ("budget(True)", "whole number"),
-        ("accuracy('0.9')", "a number above 0"), ("accuracy(90)", "up to 1"), ("accuracy(0.0)", "above 0"),
+        ("accuracy('0.9')", "a above 0"), ("accuracy(90)", "at most 1"), ("accuracy(0.0)", "above 0"),
         ("accuracy(0.05, on='tets')", "validation, test, pool, reference"), ("accuracy(0.9, on=['test'])", "on one of"),
-        ("diameter(-0.1)", "from 0"), ("diameter(1)", "without 1"), ("diameter(None)", "a number"),
+        ("diameter(-0.1)", "at least 0"), ("diameter(1)", "below 1"), ("diameter(None)", "diameter(d) with d"),
         ("flat(1.5, 0.1)", "whole number"), ("flat(0, 0.0)", "at least 1"), ("flat(3, -0.1)", "from 0 to 1"),
-        ("kappa(-1.0, rounds=0)", "above 0"), ("kappa(0.9, rounds=0)", "at least 1"), ("kappa(1.1)", "up to 1"),
-        ("audit(0.0)", "between 0 and 1"), ("audit(1.0)", "between 0 and 1"), ("budget(5) & audit('x')", "a number"),
+        ("kappa(-1.0, rounds=0)", "above 0"), ("kappa(0.9, rounds=0)", "at least 1"), ("kappa(1.1)", "at most 1"),
+        ("audit(0.0)", "between 0 and 1"), ("audit(1.0)", "between 0 and 1"),
+        ("budget(5) & audit('x')", "audit(a) with a between 0 and 1"),
     ],
 )  # fmt: skip
-def test_values_that_make_no_sense_are_refused(text, said):
+def test_arguments_out_of_range_are_rejected(text, message):
     with pytest.raises(InputError, match="stop.when: expected") as error:
-        parse(text)
-    assert said in str(error.value)
+        parse_rule(text)
+    assert message in str(error.value)
 
 
-def test_the_rules_that_one_is_made_of():
-    rule = parse("(budget(5) | kappa(0.9, 2)) & accuracy(0.9, 'test')")
-    assert list(rule.named()) == [budget(5), kappa(0.9, 2), accuracy(0.9, "test")]
+def test_the_basic_rules_of_a_combined_rule():
+    rule = parse_rule("(budget(5) | kappa(0.9, 2)) & accuracy(0.9, 'test')")
+    assert list(rule.basic_rules()) == [budget(5), kappa(0.9, 2), accuracy(0.9, "test")]
 
 
-def test_nothing_is_no_rule():
-    assert parse("  ") is None
+def test_an_empty_text_is_no_rule():
+    assert parse_rule("  ") is None

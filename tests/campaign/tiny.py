@@ -1,10 +1,11 @@
-"""A campaign on digits that takes a second: real networks, few of them, hardly trained."""
+"""Configs of campaigns that take a second: few real networks, trained for few epochs."""
 
 import numpy as np
 from PIL import Image
 
 from versionspace import data
-from versionspace.config import read_text
+from versionspace.config import parse_config
+from versionspace.store import read_campaign
 
 TOML = """
 [data]
@@ -28,11 +29,20 @@ total = 25
 
 
 def config(*changes, toml=TOML):
-    return read_text(toml, "tiny", changes)
+    return parse_config(toml, "tiny", changes)
+
+
+def run_campaign(folder, *changes):
+    """Run a campaign with `config` to its end; return its record."""
+    from versionspace.campaign import Campaign  # imports torch
+
+    with Campaign.create(folder, config(*changes)) as campaign:
+        campaign.run()
+    return read_campaign(folder)
 
 
 def class_folders(root):
-    """Twenty digits each of three classes."""
+    """Write class folders with twenty digits of each of three classes; return their root."""
     digits = data.load("digits").train
     for number in (1, 2, 3):
         (root / f"class{number}").mkdir(parents=True)
@@ -59,5 +69,5 @@ total = 9
 
 
 def of_folder(photos, *changes):
-    """A campaign on `class_folders`."""
-    return read_text(FOLDER.format(photos=photos), "photos", changes)
+    """Return the config of a campaign on `class_folders`."""
+    return parse_config(FOLDER.format(photos=photos), "photos", changes)

@@ -16,12 +16,12 @@ from typer.testing import CliRunner
 
 from campaign.tiny import TOML
 from versionspace import data
-from versionspace.campaign.inference import read_model
+from versionspace.campaign.inference import load_model
 from versionspace.cli.main import app, main
 from versionspace.cli.options import read_seeds
 from versionspace.ensemble import Ensemble
 from versionspace.errors import InputError
-from versionspace.store import read, verify
+from versionspace.store import read_campaign, verify
 
 
 def versionspace(*words, code=0):
@@ -62,7 +62,7 @@ def test_a_mean_fit_below_99_percent_is_a_warning(grid):
 def test_status_for_programs(grid):
     found = json.loads(versionspace("status", grid, "--json").stdout)["campaigns"]
     assert [(c["method"], c["seed"]) for c in found] == [("gvd", 0), ("gvd", 1), ("random", 0), ("random", 1)]
-    record = read(grid / "gvd" / "0")
+    record = read_campaign(grid / "gvd" / "0")
     assert found[0]["rounds"][1]["asked"] == list(record.rounds[1].asked)
     assert found[0]["rounds"][1]["labels"] == [[i, record.state.labels[i].name] for i in record.rounds[1].asked]
     assert found[0]["rounds"][1]["metrics"] == record.rounds[1].metrics.to_body()
@@ -90,7 +90,7 @@ def test_verify_and_backup(grid, tmp_path):
     said = versionspace("verify", tmp_path / "copy", code=1).stdout
     assert "round-0001.npz" in said
     assert "1 of 4" in said
-    assert "something in it" in versionspace("backup", grid, tmp_path / "copy", code=2).stderr
+    assert "one that is not empty" in versionspace("backup", grid, tmp_path / "copy", code=2).stderr
 
 
 def test_resume_of_a_finished_run_is_done(grid):
@@ -99,25 +99,25 @@ def test_resume_of_a_finished_run_is_done(grid):
 
 
 def test_labels_as_csv_and_lines_and_folders(grid, tmp_path):
-    record = read(grid / "gvd" / "0")
+    record = read_campaign(grid / "gvd" / "0")
     versionspace("export", grid / "gvd" / "0", "--labels", "csv", "--out", tmp_path / "l.csv")
     rows = list(csv.DictReader((tmp_path / "l.csv").read_text().splitlines()))
-    assert {int(r["id"]): r["class"] for r in rows} == record.state.given()
+    assert {int(r["id"]): r["label"] for r in rows} == record.state.training_labels()
     versionspace("export", grid / "gvd" / "0", "--labels", "jsonl", "--out", tmp_path / "l.jsonl")
     lines = [json.loads(line) for line in (tmp_path / "l.jsonl").read_text().splitlines()]
     assert [line["id"] for line in lines] == [int(r["id"]) for r in rows]
     versionspace("export", grid / "gvd" / "0", "--labels", "imagefolder", "--out", tmp_path / "images")
     digits = data.load("digits")
-    for image, name in record.state.given().items():
+    for image, name in record.state.training_labels().items():
         pixels = np.asarray(Image.open(tmp_path / "images" / name / f"{image}.png"))
         assert (pixels == digits.train.take([image]).images[0, ..., 0]).all()
-    assert "something in it" in versionspace(
+    assert "one that is not empty" in versionspace(
         "export", grid / "gvd" / "0", "--labels", "imagefolder", "--out", tmp_path / "images", code=2
     ).stderr  # fmt: skip
 
 
 def test_an_exported_model_classifies_new_images(grid, tmp_path):
-    record = read(grid / "gvd" / "0")
+    record = read_campaign(grid / "gvd" / "0")
     part = data.load("digits").train.take(record.split()["test"])
     versionspace("export", grid / "gvd" / "0", "--model", "safetensors", "--out", tmp_path / "model")
     (tmp_path / "new").mkdir()
@@ -135,24 +135,24 @@ def test_an_exported_model_classifies_new_images(grid, tmp_path):
         (tmp_path / "new" / "01.png").rename(tmp_path / "new" / os.fsdecode(b"caf\xe9.png"))
         versionspace("predict", tmp_path / "model", tmp_path / "new", "--out", tmp_path / "q.csv", code=1)
         assert r"caf\xe9.png" in (tmp_path / "q.csv").read_text(encoding="utf-8")
-    assert "nothing there" in versionspace("predict", tmp_path / "model", tmp_path / "nowhere", code=2).stderr
+    assert "does not exist" in versionspace("predict", tmp_path / "model", tmp_path / "nowhere", code=2).stderr
     assert "export" in versionspace("predict", tmp_path, tmp_path / "new", code=2).stderr
     about = json.loads((tmp_path / "model" / "model.json").read_text())
     for wrong in ({}, [], about | {"classes": ["one"]}, about | {"images": {"shape": [8], "fit": "crop"}}):
         (tmp_path / "model" / "model.json").write_text(json.dumps(wrong))
-        with pytest.raises(InputError, match="as exported, got .*versionspace export"):
-            read_model(tmp_path / "model")
+        with pytest.raises(InputError, match="expected an exported model: .*, got .*versionspace export"):
+            load_model(tmp_path / "model")
     assert "Traceback" not in versionspace("predict", tmp_path / "model", tmp_path / "new", code=2).stderr
 
 
 def test_models_out(grid, tmp_path):
     import onnxruntime
 
-    record = read(grid / "gvd" / "0")
+    record = read_campaign(grid / "gvd" / "0")
     images = data.load("digits").train.take(record.split()["test"]).images
     versionspace("export", grid / "gvd" / "0", "--model", "safetensors", "--out", tmp_path / "model")
     ensemble = Ensemble.load(tmp_path / "model")
-    assert (ensemble.votes(images) == record.votes(record.measured()[-1].number)).all()
+    assert (ensemble.votes(images) == record.votes(record.measured_rounds()[-1].number)).all()
     assert json.loads((tmp_path / "model" / "model.json").read_text())["classes"] == list(record.classes)
     versionspace("export", grid / "gvd" / "0", "--model", "safetensors", "--member", "1", "--out", tmp_path / "one")
     np.testing.assert_allclose(
@@ -181,7 +181,7 @@ def test_models_out(grid, tmp_path):
         ("export {grid}/gvd/0 --labels csv --model onnx", "got both"),
         ("export {grid}/gvd/0 --labels xls", "one of csv, jsonl, imagefolder, label-studio, got 'xls'"),
         ("export {grid}/gvd/0 --labels label-studio", "expected a campaign on a folder of images, got one on digits"),
-        ("export {grid}/gvd/0 --model safetensors --member 9", "0 to 2, got 9. Leave it out for all of them."),
+        ("export {grid}/gvd/0 --model safetensors --member 9", "0 to 2, got 9. Leave it out for all members."),
         ("export {grid}/gvd/0 --model onnx --out {tiny}/m.onnx", "expected a folder that can be read and written"),
         ("backup {grid} .", "a file or folder by its name"),
         ("run nothing.toml", "preset"),
@@ -194,7 +194,7 @@ def test_models_out(grid, tmp_path):
         ("run {tiny} --set training.epochs=many", "training.epochs: expected a whole number of at least 1, got 'many'"),
         ("run {tiny} --set training.rate=fast", "training.rate: expected a positive number, got 'fast'"),
         ("run {tiny} --set training.epochs=2.5", "training.epochs: expected a whole number of at least 1, got 2.5"),
-        ("run {tiny} --methods gvd,badge --set query.member=all --out {tmp}/x", "since badge looks at one, got 'all'"),
+        ("run {tiny} --methods gvd,badge --set query.member=all --out {tmp}/x", "since badge uses one, got 'all'"),
         ("run {tiny} --methods badge --set query.member=7 --out {tmp}/x", "0 to 2"),
         ("run {tiny} --set 'stop.when=flat(0, 0.0)' --out {tmp}/x", "a whole number of at least 1"),
         ("plan {tiny} --methods gvdd", "Did you mean 'gvd'"),
@@ -235,7 +235,7 @@ def test_a_run_that_was_refused_can_be_mended_in_its_folder(tiny, tmp_path):
     out = tmp_path / "out"
     assert "too few" in versionspace("run", tiny, "--set", "data.pool=99999", "--out", out, code=2).stderr
     versionspace("run", tiny, "--set", "budget.total=10", "--methods", "random", "--out", out)
-    assert read(out / "random" / "0").ended == "budget"
+    assert read_campaign(out / "random" / "0").ended == "budget"
 
 
 def test_a_plan_is_of_what_can_be_asked(tiny):

@@ -8,7 +8,7 @@ from rich.console import Console
 from report.made_up import campaign
 from versionspace.cli.campaigns import _conclude
 from versionspace.cli.summary import summary, unfinished
-from versionspace.store import read
+from versionspace.store import read_campaign
 
 
 def printed(records):
@@ -22,17 +22,17 @@ def row(records, method):
 
 
 def test_only_campaigns_that_ended_are_in_the_means_at_the_end(tmp_path):
-    done = read(campaign(tmp_path / "gvd" / "0", "gvd", 0))
-    left = read(campaign(tmp_path / "gvd" / "1", "gvd", 1, reach=10, ended=False))
-    accuracy = 100 * done.measured()[-1].metrics.sets["test"].accuracy
+    done = read_campaign(campaign(tmp_path / "gvd" / "0", "gvd", 0))
+    left = read_campaign(campaign(tmp_path / "gvd" / "1", "gvd", 1, reach=10, ended=False))
+    accuracy = 100 * done.measured_rounds()[-1].metrics.sets["test"].accuracy
     assert row([done, left], "gvd")[1:4] == ["1", "60", f"{accuracy:.1f}"]
     assert unfinished([done, left]) == "gvd/1 (10 labels) has not ended and is not included in the means."
     assert unfinished([done]) == ""
 
 
 def test_a_method_of_which_nothing_ended_has_no_line(tmp_path):
-    done = read(campaign(tmp_path / "gvd" / "0", "gvd", 0))
-    left = [read(campaign(tmp_path / "random" / str(s), "random", s, reach=10, ended=False)) for s in range(9)]
+    done = read_campaign(campaign(tmp_path / "gvd" / "0", "gvd", 0))
+    left = [read_campaign(campaign(tmp_path / "random" / str(s), "random", s, reach=10, ended=False)) for s in range(9)]
     assert row([done, *left], "gvd")[1] == "1"
     assert "random" not in printed([done, *left])
     said = unfinished([done, *left])
@@ -41,7 +41,7 @@ def test_a_method_of_which_nothing_ended_has_no_line(tmp_path):
 
 
 def test_where_nothing_ended_there_is_no_table(tmp_path, capsys):
-    left = read(campaign(tmp_path / "gvd" / "0", "gvd", 0, reach=10, ended=False))
+    left = read_campaign(campaign(tmp_path / "gvd" / "0", "gvd", 0, reach=10, ended=False))
     _conclude(SimpleNamespace(campaigns=lambda: [left], failed={}, stopped=False, folder=tmp_path))
     said = " ".join(capsys.readouterr().out.split())
     assert "gvd/0 (10 labels) has not ended" in said

@@ -278,15 +278,15 @@ def test_an_unreadable_table_is_an_error(photos, part):
 
 @needs_permissions
 def test_a_campaign_on_an_unreadable_folder_is_an_error(photos):
-    from versionspace.campaign.images import opened
-    from versionspace.config import read_text
+    from versionspace.campaign.datasets import open_dataset
+    from versionspace.config import parse_config
     from versionspace.store import StoreError, campaigns
 
-    wanted = read_text(
+    wanted = parse_config(
         f'[data]\nname = "{photos}"\nclasses = ["cat"]\n[budget]\ntotal = 5\n[oracle]\nkind = "person"\n'
     )
     with closed(photos.parent, 0o000):
         with pytest.raises(InputError, match="expected a readable folder"):
-            opened(wanted)
+            open_dataset(wanted)
         with pytest.raises(StoreError, match="photos: expected"):
             campaigns(photos)

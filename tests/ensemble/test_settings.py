@@ -1,11 +1,11 @@
-"""How many images go in at once: as ever at the paper's shapes, fewer where images are larger, never by the machine."""
+"""How many images go in at a time: fewer if they are large, and the same number on every machine."""
 
 import tracemalloc
 
 import numpy as np
 import pytest
 
-from ensemble.made_up import images
+from ensemble.synthetic import images
 from nets.test_stacks import Viewing
 from versionspace.data.dataset import ImageView
 from versionspace.ensemble import Ensemble, Normalisation, Training
@@ -26,13 +26,13 @@ MNIST, CIFAR, STL10 = (1, 28, 28), (3, 32, 32), (3, 96, 96)
         ("heads", (3, 160, 160)),
     ],
 )
-def test_at_the_shapes_of_the_paper_the_table_holds(net, shape):
-    """Bits of members depend on it: campaigns that began before go on with the same numbers."""
+def test_at_the_papers_shapes_the_table_applies(net, shape):
+    """The last bits of members depend on these numbers."""
     assert sizes(net, shape) == sizes(net) == SIZES[net]
 
 
 @pytest.mark.parametrize("shape", [(1, 8, 8), CIFAR, STL10])
-def test_a_network_of_ones_own_too(shape):
+def test_users_networks_have_one_entry(shape):
     assert sizes(Viewing, shape) == sizes("package.module:net", shape) == OTHERS
 
 
@@ -57,7 +57,7 @@ def test_larger_images_go_in_fewer_at_once(net, shape, expected):
 
 @pytest.fixture
 def passes(monkeypatch):
-    """How many images each pass was for."""
+    """The number of images in each pass."""
     seen = []
     real = Network.runner
 
@@ -74,8 +74,8 @@ def passes(monkeypatch):
     return seen
 
 
-def test_neither_a_fit_nor_votes_push_more_through_than_that(passes):
-    """Of images of 64 pixels, `small` would take 2.7 GB with as many at once as of 8×8 digits."""
+def test_neither_a_fit_nor_votes_exceed_the_table(passes):
+    """With as many images of 64 pixels as of 8×8 digits, `small` would take 2.7 GB."""
     pixels, labels = images(140, shape=(64, 64, 1))
     ensemble = Ensemble("small", members=2, classes=4, training=Training(epochs=1))
     ensemble.fit(pixels, labels, validation=(pixels, labels))
@@ -91,7 +91,7 @@ def test_neither_a_fit_nor_votes_push_more_through_than_that(passes):
 @pytest.mark.parametrize(
     "error", [RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 9 bytes."), MemoryError()]
 )
-def test_memory_that_runs_out_while_predicting_gets_a_sentence(call, error, monkeypatch):
+def test_running_out_of_memory_while_predicting_is_explained(call, error, monkeypatch):
     pixels, labels = images(20)
     ensemble = Ensemble("small", members=2, classes=4, training=Training(epochs=1, watch="training loss"))
     ensemble.fit(pixels, labels)
@@ -104,7 +104,7 @@ def test_memory_that_runs_out_while_predicting_gets_a_sentence(call, error, monk
         getattr(ensemble, call)(pixels)
 
 
-def test_an_error_about_the_layout_of_memory_is_not_taken_for_it(monkeypatch):
+def test_an_error_about_memory_format_is_not_taken_for_it(monkeypatch):
     def fails(*_, **__):
         raise RuntimeError("required rank 4 tensor to use channels_last memory format")
 
@@ -114,7 +114,7 @@ def test_an_error_about_the_layout_of_memory_is_not_taken_for_it(monkeypatch):
 
 
 def plain_statistics(pixels):
-    """As they were first computed: whole numbers added."""
+    """The statistics by integer sums."""
     values = pixels.astype(np.int64)
     count = values[..., 0].size
     means = [int(values[..., c].sum()) / count for c in range(values.shape[3])]
@@ -125,7 +125,7 @@ def plain_statistics(pixels):
 
 
 @pytest.mark.parametrize("shape", [(5000, 3, 4, 2), (3, 700, 900, 3), (40, 28, 28, 1)])
-def test_statistics_are_the_same_bits_by_counting(shape):
+def test_statistics_by_counting_are_bitwise_equal(shape):
     pixels = np.random.default_rng(0).integers(0, 256, shape).astype(np.uint8)
     assert Normalisation.of(pixels) == plain_statistics(pixels)
     rows = np.random.default_rng(1).permutation(len(pixels))[: len(pixels) // 2]
@@ -133,7 +133,7 @@ def test_statistics_are_the_same_bits_by_counting(shape):
 
 
 def test_statistics_of_many_large_images_take_little_memory():
-    pixels = np.zeros((200, 256, 256, 3), np.uint8)  # 39 MB; widened to eight bytes, 315
+    pixels = np.zeros((200, 256, 256, 3), np.uint8)  # 39 MB; 315 MB if widened to eight bytes
     tracemalloc.start()
     try:
         Normalisation.of(pixels)
@@ -142,7 +142,7 @@ def test_statistics_of_many_large_images_take_little_memory():
         tracemalloc.stop()
 
 
-def test_images_that_are_read_when_looked_at_give_the_same():
+def test_rows_that_are_read_lazily_give_the_same_result():
     pixels, labels = images(60)
     order = np.random.default_rng(0).permutation(60)
     training = Training(epochs=2, watch="training loss")

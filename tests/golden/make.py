@@ -24,7 +24,7 @@ import versionspace as vs
 from golden.summary import summary
 from versionspace import data
 from versionspace.campaign import Campaign
-from versionspace.config import read_text
+from versionspace.config import parse_config
 
 HERE = Path(__file__).parent
 
@@ -77,7 +77,7 @@ kind = "person"
 def grid(keep: str, name: str, kill: bool) -> None:
     folder = HERE / name
     shutil.rmtree(folder, ignore_errors=True)
-    config = read_text(GRID.format(keep=keep), "golden")
+    config = parse_config(GRID.format(keep=keep), "golden")
     if not kill:
         vs.run(config, out=folder, progress=False)
         return
@@ -91,7 +91,7 @@ def killed() -> None:
         if news.kind == "step" and news.round == 3:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    vs.run(read_text(GRID.format(keep="none"), "golden"), out=HERE / "killed", progress=listen)
+    vs.run(parse_config(GRID.format(keep="none"), "golden"), out=HERE / "killed", progress=listen)
 
 
 def person() -> None:
@@ -108,7 +108,7 @@ def person() -> None:
     link = Path("/photos")
     link.symlink_to(photos)
     try:
-        with Campaign.create(folder / "photos.versionspace", read_text(PERSON, "golden")) as campaign:
+        with Campaign.create(folder / "photos.versionspace", parse_config(PERSON, "golden")) as campaign:
             answered = []
             while len(campaign.state.metrics) < 2 and (proposal := campaign.propose()):
                 answers = {i: truth[f] for i, f in zip(proposal.ids, proposal.files, strict=True)}

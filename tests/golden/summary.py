@@ -21,10 +21,12 @@ def summary(folder):
                     "purpose": one.purpose,
                     "asked": list(map(str, one.asked)),
                     "utilities": list(one.utilities),
-                    "metrics": record.state.measured[one.number].body if one.number in record.state.measured else None,
+                    "metrics": record.state.measured_events[one.number].body
+                    if one.number in record.state.measured_events
+                    else None,
                 }
                 for one in record.rounds
             ],
         }
-        for record in [store.read(one) for one in store.campaigns(folder) if one.ledger.exists()]
+        for record in [store.read_campaign(one) for one in store.campaigns(folder) if one.ledger.exists()]
     ]

@@ -7,14 +7,14 @@ import pytest
 
 import versionspace as vs
 from versionspace.campaign.campaign import Campaign
-from versionspace.campaign.setup import place
+from versionspace.campaign.setup import create_folder
 from versionspace.data import load
 from versionspace.errors import InputError
 from versionspace.label.create import campaign_folder, class_names, new_config
 from versionspace.label.import_labels import commit_import, read_labels
 from versionspace.label.label_studio import choices, tasks
-from versionspace.label.service import Desk
-from versionspace.store.record import read
+from versionspace.label.service import LabelService
+from versionspace.store import read_campaign
 
 
 def test_the_campaign_lies_beside_the_images_and_never_among_them(folder):
@@ -78,9 +78,9 @@ def test_a_folder_that_is_called_like_a_dataset_is_the_folder(folder, tmp_path, 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path))
     with vs.label_folder(typed, tuple("0123456789"), budget=300, net="small") as campaign:
-        assert set(campaign.pictures.files.values()) == {file.name for file in photos.iterdir()}
+        assert set(campaign.images.files.values()) == {file.name for file in photos.iterdir()}
         assert campaign.state.labels == {}, "the dataset's own labels are none of hers"
-        assert (campaign.budget, len(campaign.pictures.cut.audit)) == (300, 120 // 5)
+        assert (campaign.budget, len(campaign.images.roles.audit)) == (300, 120 // 5)
     assert campaign.folder.path == tmp_path / "digits.versionspace"
     for file in sorted(photos.iterdir())[12:]:
         file.unlink()
@@ -140,24 +140,24 @@ def test_imported_labels_are_trained_on_or_audited_but_never_asked(folder, tmp_p
     found = read_labels(load(folder.photos, progress=False), folder.classes, table)
     with Campaign.open(folder.campaign(150)) as campaign:
         count = commit_import(campaign, found)
-        cut = campaign.pictures.cut
+        cut = campaign.images.roles
         assert count == len(set(found.names) - set(cut.reference.tolist()))
         audit = {i for i in cut.audit.tolist() if i in found.names}
         assert audit
-        assert not audit & set(campaign.state.given()), "the audit is never trained on"
+        assert not audit & set(campaign.state.training_labels()), "the audit is never trained on"
         assert commit_import(campaign, found) == 0, "once"
-        desk = Desk(campaign)
-        assert desk.order() is not None, "it can train at once"
-        served = {t.image for t in desk.next("tab", "", (), 12).tasks}
+        service = LabelService(campaign)
+        assert service.next_round_size() is not None, "it can train at once"
+        served = {t.image for t in service.next_questions("tab", "", (), 12).questions}
         assert not served & set(found.names)
         assert campaign.state.problems == []
 
 
-def test_what_goes_out_to_label_studio_comes_back(desk):
-    image = desk.next("tab", "", (), 1).tasks[0].image
-    desk.campaign.accept({image: "1"}, who="anna")
-    files = dict(zip(desk.campaign.dataset.train.ids.tolist(), desk.campaign.dataset.train.files, strict=True))
-    out = tasks(read(desk.campaign.folder), files, prefix="/data/local-files/?d=photos/")
+def test_what_goes_out_to_label_studio_comes_back(service):
+    image = service.next_questions("tab", "", (), 1).questions[0].image
+    service.campaign.accept({image: "1"}, who="anna")
+    files = dict(zip(service.campaign.dataset.train.ids.tolist(), service.campaign.dataset.train.files, strict=True))
+    out = tasks(read_campaign(service.campaign.folder), files, prefix="/data/local-files/?d=photos/")
     (one,) = choices(out)
     assert (one.files[0], one.name, one.image) == (f"photos/{files[image]}", "1", image)
 
@@ -178,9 +178,9 @@ def test_a_loop_of_ones_own_and_the_page_go_on_with_each_others_answers(folder):
         assert [Path(f).suffix for f in proposal.files] == [".png"] * len(proposal.ids)
         campaign.accept({i: folder.truth[i] for i in proposal.ids})
     with vs.label_folder(campaign=campaign.folder.path, budget=30) as again:
-        desk = Desk(again)
-        assert (desk.spent(), desk.total) == (len(proposal.ids), 30)
-        task = desk.next("tab", "", (), 1).tasks[0]
+        service = LabelService(again)
+        assert (service.spent(), service.budget) == (len(proposal.ids), 30)
+        task = service.next_questions("tab", "", (), 1).questions[0]
         assert task.image not in proposal.ids
     with pytest.raises(InputError, match="no change"):
         vs.label_folder(folder.photos, ["other", "classes"])
@@ -190,7 +190,7 @@ def test_labels_are_taken_in_though_it_was_killed_before_it_had_done_so(folder, 
     table = tmp_path / "labels.csv"
     table.write_text("file,label\n" + "".join(f"{f.name},1\n" for f in sorted(folder.photos.iterdir())[:40]))
     config, found = new_config(folder.photos, folder.classes, budget=30, net="small", labels=table)
-    place(campaign_folder(folder.photos, None), config)  # and then the lights went out
+    create_folder(campaign_folder(folder.photos, None), config)  # and then the lights went out
     with vs.label_folder(folder.photos, folder.classes, labels=table) as campaign:
         taken = campaign.state.spent()
         assert 0 < taken <= len(found.names)

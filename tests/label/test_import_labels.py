@@ -7,7 +7,7 @@ import versionspace as vs
 from versionspace.cli.main import app
 from versionspace.errors import InputError
 from versionspace.label.create import new_config
-from versionspace.label.service import Desk
+from versionspace.label.service import LabelService
 
 
 @pytest.fixture
@@ -21,9 +21,9 @@ def table(folder, tmp_path):
 
 def left(campaign):
     """Labels that the person is still asked for."""
-    desk = Desk(campaign)
-    assert desk.total - desk.spent() == campaign.budget - campaign.state.spent()
-    return desk.total - desk.spent()
+    service = LabelService(campaign)
+    assert service.budget - service.spent() == campaign.budget - campaign.state.spent()
+    return service.budget - service.spent()
 
 
 def test_the_budget_is_what_the_person_gives_and_so_is_a_larger_one(folder, table):
@@ -75,7 +75,7 @@ def test_another_file_of_labels_is_still_refused_later(folder, table):
 
 def test_the_same_command_goes_on_though_all_labels_were_of_images_that_are_held_out(folder, tmp_path):
     with vs.label_folder(folder.photos, folder.classes, budget=30, net="small") as campaign:
-        held = campaign.pictures.files[campaign.pictures.cut.reference[0]]
+        held = campaign.images.files[campaign.images.roles.reference[0]]
     table = tmp_path / "one.csv"
     table.write_text(f"file,label\n{held},1\n")
     kept = {"campaign": tmp_path / "kept", "labels": table}
@@ -116,7 +116,7 @@ def test_what_export_writes_as_csv_is_read_back(folder, tmp_path, way):
         ids = campaign.propose().ids
         answers = {image: (*classes, None)[n % 4] for n, image in enumerate(ids)}
         campaign.accept(answers)
-        files = campaign.pictures.files
+        files = campaign.images.files
     (folder.photos / files[ids[0]]).unlink()
     table = folder.photos / "labels.csv" if way == "labels.csv" else tmp_path / "out.csv"
     done = CliRunner().invoke(app, ["export", str(campaign.folder.path), "--labels", "csv", "--out", str(table)])
@@ -155,7 +155,7 @@ def test_of_the_folders_own_table_the_labels_of_the_chosen_classes_are_taken(fol
     """Labels of 0, 1 and 2 are there; 0 and 1 are chosen."""
     (folder.photos / "labels.csv").write_text(table.read_text())
     with vs.label_folder(folder.photos, ("1", "0"), budget=30, net="small") as campaign:
-        given = {campaign.pictures.files[i]: label.name for i, label in campaign.state.labels.items()}
+        given = {campaign.images.files[i]: label.name for i, label in campaign.state.labels.items()}
         assert campaign.budget == 30 + len(given)
     rows = dict(line.split(",") for line in table.read_text().splitlines()[1:])
     assert given == {file: rows[file] for file in given}
@@ -202,24 +202,24 @@ def test_a_folder_that_comes_later_changes_nothing_for_a_campaign_that_has_begun
     classes = ("0", "1", "2")
     sorted_into(folder.photos, [f"{part}/{name}" for part in ("train", "train", "val", "test") for name in classes])
     with vs.label_folder(folder.photos, classes, budget=30, net="small") as campaign:
-        assert len(campaign.pictures.cut.validation) == len(campaign.pictures.cut.test) == 30
-        truth = {name: campaign.pictures.truth(name).tolist() for name in ("validation", "test")}
+        assert len(campaign.images.roles.validation) == len(campaign.images.roles.test) == 30
+        truth = {name: campaign.images.truth(name).tolist() for name in ("validation", "test")}
         labels = len(campaign.state.labels)
         assert labels == 60
     other = folder.photos / new / "0.png"
     other.parent.mkdir()
     other.write_bytes(min((folder.photos / "train/0").iterdir()).read_bytes() + b"\0")
     with vs.label_folder(folder.photos) as again:
-        assert again.state.gone == frozenset()
+        assert again.state.missing == frozenset()
         assert len(again.state.labels) == labels
-        assert {name: again.pictures.truth(name).tolist() for name in truth} == truth
+        assert {name: again.images.truth(name).tolist() for name in truth} == truth
 
 
 def test_validation_and_test_in_folders_of_other_names_have_no_truth(folder):
     sorted_into(folder.photos, [f"{part}/{name}" for part in ("train", "train", "val", "test") for name in ("0", "x")])
     with vs.label_folder(folder.photos, folder.classes, budget=30, net="small") as campaign:
-        assert len(campaign.pictures.cut.validation) == len(campaign.pictures.cut.test) == 30, "all of them"
-        assert campaign.pictures.truth("validation") is campaign.pictures.truth("test") is None
+        assert len(campaign.images.roles.validation) == len(campaign.images.roles.test) == 30, "all of them"
+        assert campaign.images.truth("validation") is campaign.images.truth("test") is None
         assert campaign.state.labels == {}
     with vs.label_folder(folder.photos) as again:
-        assert again.pictures.truth("validation") is None
+        assert again.images.truth("validation") is None

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import versionspace as vs
-from versionspace.campaign.round import proposed
+from versionspace.campaign.round import proposal_event
 from versionspace.errors import InputError
 from versionspace.label.create import new_config
 from versionspace.label.label_studio import tasks
-from versionspace.store.record import read
+from versionspace.store import read_campaign
 
 ODD = ["a+b.png", "a&b.png", "a#1.png", "50%25.png", "50%.png", "a b.png", "a;b=c?d=e.png", "sub/a+b.png", "sub/é.png",
        "sub/%41.png", "sub/A.png", "100%.png"]  # fmt: skip
@@ -46,9 +46,9 @@ def test_every_name_survives_the_way_out_and_back(odd, tmp_path, prefix):
         ids, files = campaign.dataset.train.ids.tolist(), campaign.dataset.train.files
         wanted = {i: f for i, f in zip(ids, files, strict=True) if f in ODD}
         labels = {i: str(n % 3) for n, i in enumerate(wanted)}
-        campaign.commit([proposed(0, 0, "query", np.array(list(wanted)), np.zeros(len(wanted)))])
+        campaign.commit([proposal_event(0, 0, "query", np.array(list(wanted)), np.zeros(len(wanted)))])
         campaign.accept(labels)
-        out = tasks(read(campaign.folder), dict(zip(ids, files, strict=True)), prefix)
+        out = tasks(read_campaign(campaign.folder), dict(zip(ids, files, strict=True)), prefix)
     expected = {wanted[i]: name for i, name in labels.items()}
     assert len(expected) == len(ODD)
     assert taken(odd, out, tmp_path / "out.json") == expected

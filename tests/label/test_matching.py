@@ -9,9 +9,9 @@ import pytest
 import versionspace as vs
 from versionspace.data import Dataset, Subset
 from versionspace.errors import InputError
+from versionspace.label.export import labels_csv
 from versionspace.label.import_labels import match_rows
 from versionspace.label.label_studio import LabelledFile, spellings
-from versionspace.label.status import labels_csv
 
 
 def images(*files):
@@ -137,7 +137,7 @@ def test_a_folder_of_the_table_is_labelled_by_its_own_rows(folder, tmp_path):
     rows = [(f"2023/{f}", 0) for f in files[:60]] + [(f"2024/{f}", 1) for f in files]
     table.write_text("file,label\n" + "".join(f"{f},{label}\n" for f, label in rows))
     with vs.label_folder(year, folder.classes, budget=30, net="small", labels=table) as campaign:
-        named = {campaign.pictures.files[i]: label.name for i, label in campaign.state.labels.items()}
+        named = {campaign.images.files[i]: label.name for i, label in campaign.state.labels.items()}
     assert named
     assert set(named) <= set(files[:60])
     assert set(named.values()) == {"0"}
@@ -146,13 +146,14 @@ def test_a_folder_of_the_table_is_labelled_by_its_own_rows(folder, tmp_path):
 @pytest.mark.parametrize("form", ["json", "csv"])
 def test_a_label_does_not_go_to_what_has_the_name_of_its_image_now(folder, tmp_path, form):
     from versionspace.label.label_studio import tasks
-    from versionspace.store.record import read
+    from versionspace.store import read_campaign
 
     with vs.label_folder(folder.photos, folder.classes, budget=40, net="small") as campaign:
         ids = campaign.propose().ids
         campaign.accept(dict.fromkeys(ids, "1"))
-        files = campaign.pictures.files
-        text = labels_csv(campaign.state, files) if form == "csv" else json.dumps(tasks(read(campaign.folder), files))
+        files = campaign.images.files
+        record = read_campaign(campaign.folder)
+        text = labels_csv(campaign.state, files) if form == "csv" else json.dumps(tasks(record, files))
     path = tmp_path / f"labels.{form}"
     path.write_text(text)
     other = next(i for i in files if i not in ids)
@@ -160,11 +161,11 @@ def test_a_label_does_not_go_to_what_has_the_name_of_its_image_now(folder, tmp_p
     changed.write_bytes((folder.photos / files[other]).read_bytes() + b"\0")
     name.rename(name.with_name("renamed.png"))
     with vs.label_folder(folder.photos, folder.classes, net="small", labels=path, campaign=tmp_path / "new") as again:
-        given = {again.pictures.files[i] for i in again.state.labels}
-        counted = {*again.pictures.cut.audit.tolist(), *again.pictures.cut.askable().tolist()}
+        given = {again.images.files[i] for i in again.state.labels}
+        counted = {*again.images.roles.audit.tolist(), *again.images.roles.askable().tolist()}
         assert set(again.state.labels) == {*ids[1:]} & counted
     assert changed.name not in given
     for i in ids[1:]:
-        (folder.photos / again.pictures.files[i]).unlink()
+        (folder.photos / again.images.files[i]).unlink()
     with pytest.raises(InputError, match=f"expected labels for images of this folder, got none of {len(ids)}"):
         vs.label_folder(folder.photos, folder.classes, net="small", labels=path, campaign=tmp_path / "newer")

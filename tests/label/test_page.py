@@ -8,9 +8,8 @@ import pytest
 
 from label.conftest import Folder
 from label.serving import Server
-from versionspace.label.guesses import restored
-from versionspace.store.record import read
-from versionspace.store.verify import verify
+from versionspace.label.guesses import load_guesses
+from versionspace.store import read_campaign, verify
 
 pytestmark = pytest.mark.slow
 
@@ -88,7 +87,7 @@ def guest(browser, shared):
 
 
 def answers(server):
-    return {i: label.name for i, label in read(server.folder).state.labels.items()}
+    return {i: label.name for i, label in read_campaign(server.folder).state.labels.items()}
 
 
 def test_a_budget_is_labelled_by_keyboard_to_its_end(person, served):
@@ -98,9 +97,9 @@ def test_a_budget_is_labelled_by_keyboard_to_its_end(person, served):
     assert len(set(shown)) == 40, "an image was asked twice"
     stored = answers(served)
     assert stored == {image: served.truth[image] for image in shown}
-    record = read(served.folder)
+    record = read_campaign(served.folder)
     assert record.ended == "budget"
-    assert record.measured()[-1].labels == 40 - len(record.audit)
+    assert record.measured_rounds()[-1].labels == 40 - len(record.audit)
     assert len(record.audit) == 6
     assert served.stop() == 130
     assert verify(served.folder) == {served.folder: []}
@@ -115,13 +114,13 @@ def test_after_the_end_more_is_labelled_and_a_correction_is_learnt(person, serve
     page.wait_for_selector("#frame img.picture")
     shown += person.label(10)
     done(page)
-    rounds = len(read(served.folder).measured())
+    rounds = len(read_campaign(served.folder).measured_rounds())
     page.locator("#rail button").first.click()
     wrong = "2" if served.truth[shown[-1]] == "1" else "1"
     page.wait_for_function(f"() => document.querySelector('#frame img')?.src.endsWith('{shown[-1]}')")
     page.keyboard.press(str(int(wrong) + 1))
     limit = time.monotonic() + 60
-    while not ((record := read(served.folder)).ended and len(record.measured()) > rounds):
+    while not ((record := read_campaign(served.folder)).ended and len(record.measured_rounds()) > rounds):
         assert time.monotonic() < limit, "the correction was not learnt"
         time.sleep(0.2)
     done(page)
@@ -147,10 +146,10 @@ def test_heads_are_trained_while_a_person_labels_and_are_right_soon(browser, fol
             person.model()
             person.label(20)
             done(person.page)
-        record = read(server.folder)
+        record = read_campaign(server.folder)
         assert (record.ended, record.config.ensemble.net) == ("budget", "heads")
-        assert record.measured()[-1].metrics.fit == 1.0
-        guesses = restored(record.folder, record.split()["pool"].tolist())
+        assert record.measured_rounds()[-1].metrics.fit == 1.0
+        guesses = load_guesses(record.folder, record.split()["pool"].tolist())
     right = [guesses.about(image).name == name for image, name in folder.truth.items()]
     assert sum(right) / len(right) > 0.9
 
@@ -170,8 +169,10 @@ def test_undo_skip_unsure_and_bad_are_stored_as_such(guest, shared):
         guest.page.keyboard.press(key)
         guest.page.wait_for_function("id => !document.querySelector('#frame img').src.endsWith(id)", arg=before)
     guest.settled()
-    mine = [label for label in read(shared.folder).state.labels.values() if label.who == "undo_skip_unsure_and"]
-    reasons = Counter(label.shown.get("reason") for label in mine)
+    mine = [
+        label for label in read_campaign(shared.folder).state.labels.values() if label.who == "undo_skip_unsure_and"
+    ]
+    reasons = Counter(label.details.get("reason") for label in mine)
     assert reasons == {None: 3, "skipped": 1, "unsure": 1, "bad image": 1}
     assert answers(shared)[first[1]] == shared.truth[first[1]]
 
@@ -232,9 +233,9 @@ def test_a_grid_labels_all_but_the_clicked(guest, shared):
     assert {stored[i] for i in cells if i != cells[1]} == {name}
     guest.page.keyboard.press("g")
     guest.page.wait_for_function("id => document.querySelector('#frame img').src.endsWith(id)", arg=cells[1])
-    label = read(shared.folder).state.labels[cells[0]]
-    assert label.shown["grid"] is True
-    assert label.shown["guess"]["shown"] == "before", "a grid shows the guess"
+    label = read_campaign(shared.folder).state.labels[cells[0]]
+    assert label.details["grid"] is True
+    assert label.details["guess"]["shown"] == "before", "a grid shows the guess"
 
 
 def test_a_class_is_added_and_used(person, served):
@@ -365,7 +366,7 @@ def test_two_tabs_are_never_given_the_same_image(guest, shared):
     assert not set(mine) & set(theirs)
     guest.settled()
     other.settled()
-    labels = read(shared.folder).state.labels
+    labels = read_campaign(shared.folder).state.labels
     assert {labels[i].who for i in mine} == {"anna"}
     assert {labels[i].who for i in theirs} == {"ben"}
     guest.page.wait_for_function("() => / people/.test(document.querySelector('#figures').textContent)")

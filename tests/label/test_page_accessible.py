@@ -3,7 +3,7 @@
 import pytest
 
 from label.test_page import Person
-from versionspace.store.record import read
+from versionspace.store import read_campaign
 
 pytestmark = pytest.mark.slow
 axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="pip install axe-playwright-python")
@@ -107,7 +107,7 @@ def test_a_button_that_tab_has_reached_is_pressed_by_space(opened):
     page.keyboard.press("Space")
     page.wait_for_function("id => !document.querySelector('#frame img').src.endsWith(id)", arg=image)
     person.settled()
-    assert read(person.server.folder).state.labels[image].name == "1", "Space skipped instead"
+    assert read_campaign(person.server.folder).state.labels[image].name == "1", "Space skipped instead"
     page.keyboard.press("Backspace")
     person.settled()
 

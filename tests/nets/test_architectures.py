@@ -1,4 +1,4 @@
-"""The networks: what the paper says of each, and images of any size."""
+"""The named networks: what the paper says about each, and images of any size."""
 
 import pytest
 import torch
@@ -26,7 +26,7 @@ def test_the_number_of_convolutions_is_in_the_name(name, convolutions):
 
 
 @pytest.mark.parametrize("name", ["conv2", "conv3", "small"])
-def test_dropout_sits_on_the_output_of_the_fully_connected_layer(name):
+def test_dropout_follows_the_fully_connected_layer(name):
     layers = list(network(name, (1, 28, 28), 10).plain)
     at = [i for i, layer in enumerate(layers) if isinstance(layer, Dropout)]
     assert len(at) == 1
@@ -52,14 +52,14 @@ def test_resnet18_has_eighteen_layers_and_dropout_between_the_convolutions_of_ea
     blocks = [m for m in plain.modules() if isinstance(m, Block)]
     assert len(blocks) == 8
     assert {block.dropout.p for block in blocks} == {0.5}
-    assert sum(p.numel() for p in plain.parameters()) == 11_181_642  # He et al.'s, with ten classes
+    assert sum(p.numel() for p in plain.parameters()) == 11_181_642  # as in He et al., with ten classes
 
 
-def test_an_unknown_net_is_refused():
+def test_an_unknown_name_is_rejected():
     with pytest.raises(InputError, match="net: expected one of conv2, conv3, .* got 'conv4'"):
         network("conv4", (1, 8, 8), 10)
 
 
-def test_a_factory_with_the_wrong_number_of_classes_is_refused():
+def test_a_factory_with_the_wrong_number_of_classes_is_rejected():
     with pytest.raises(InputError, match=r"logits of shape \(2, 10\).* got \(2, 3\)"):
         network(lambda shape, classes: nn.Sequential(nn.Flatten(), nn.Linear(64, 3)), (1, 8, 8), 10)

@@ -1,10 +1,10 @@
-"""A quick first convolution gives what the plain one gives."""
+"""A convolution with a fast input gradient equals the plain one."""
 
 import pytest
 import torch
 from torch import nn
 
-from versionspace.nets.fast_input_grad import ThinConv2d, with_quick_image_gradients
+from versionspace.nets.fast_input_grad import FastInputGradConv2d, with_fast_input_grad
 
 
 @pytest.mark.parametrize(
@@ -23,8 +23,8 @@ from versionspace.nets.fast_input_grad import ThinConv2d, with_quick_image_gradi
 @pytest.mark.parametrize("layout", [torch.contiguous_format, torch.channels_last])
 def test_outputs_and_gradients_are_the_same(conv, thin, layout):
     module = nn.Sequential(conv, nn.ReLU(), nn.Conv2d(4, 2, 3), nn.Flatten()).double()
-    quick = with_quick_image_gradients(module)
-    assert isinstance(quick[0], ThinConv2d) == thin
+    quick = with_fast_input_grad(module)
+    assert isinstance(quick[0], FastInputGradConv2d) == thin
     assert isinstance(quick[2], nn.Conv2d)
     torch.manual_seed(0)
     images = torch.randn(3, conv.in_channels, 11, 13, dtype=torch.double).clone(memory_format=layout)
@@ -37,9 +37,9 @@ def test_outputs_and_gradients_are_the_same(conv, thin, layout):
     torch.testing.assert_close(found[0], found[1], rtol=1e-10, atol=1e-10)
 
 
-def test_the_module_itself_stays_as_it_was():
+def test_the_module_itself_is_not_changed():
     module = nn.Sequential(nn.Conv2d(1, 2, 3))
-    with_quick_image_gradients(module)
+    with_fast_input_grad(module)
     assert isinstance(module[0], nn.Conv2d)
     assert module[0].weight.requires_grad
 
@@ -67,11 +67,11 @@ def hooked():
     ],
     ids=["derived", "hooked", "parametrised"],
 )
-def test_a_convolution_that_does_otherwise_than_torchs_is_left_as_it_is(make):
+def test_a_convolution_with_another_forward_is_not_replaced(make):
     module = nn.Sequential(make(), nn.Flatten())
     with torch.no_grad():
         next(module.parameters()).add_(1.0)
-    quick = with_quick_image_gradients(module)
-    assert not isinstance(quick[0], ThinConv2d)
+    quick = with_fast_input_grad(module)
+    assert not isinstance(quick[0], FastInputGradConv2d)
     images = torch.randn(2, 1, 6, 6)
     torch.testing.assert_close(quick(images), module(images))

@@ -1,4 +1,4 @@
-"""A stack of members gives what each member gives alone."""
+"""A stack of members returns what each member returns alone."""
 
 import copy
 
@@ -9,14 +9,14 @@ from torch.nn import functional as F
 
 from versionspace.errors import InputError
 from versionspace.nets import NETS, network
-from versionspace.nets.dropout import Dropout, draw_mask, with_own_dropout
-from versionspace.nets.stacks import first_names, ordinary, seeded, side_by_side, stack
+from versionspace.nets.dropout import Dropout, draw_mask, replace_dropout
+from versionspace.nets.stacks import first_names, join_members, seeded, stack, to_contiguous
 
 SHAPE = (3, 12, 12)
 
 
 class Viewing(nn.Module):
-    """A user's network whose forward reshapes by hand, with torch's own dropout and batch norm."""
+    """A user's network whose forward calls view, with torch's own dropout and batch norm."""
 
     def __init__(self, shape, classes):
         super().__init__()
@@ -32,7 +32,7 @@ class Viewing(nn.Module):
 
 
 class Branching(nn.Module):
-    """A user's network that vmap cannot trace: it looks at values."""
+    """A user's network that vmap cannot trace, because it branches on values."""
 
     def __init__(self, shape, classes):
         super().__init__()
@@ -45,7 +45,7 @@ class Branching(nn.Module):
 
 
 class Tied(nn.Module):
-    """A user's network with one weight at two places, and layers that have a second name, batch norm among them."""
+    """A user's network with a tied weight, and layers with a second name, among them a batch norm."""
 
     def __init__(self, shape, classes):
         super().__init__()
@@ -61,8 +61,8 @@ class Tied(nn.Module):
 
 
 CASES = [(name, name, "grouped") for name in NETS]
-CASES += [("viewing", Viewing, "mapped"), ("viewing, looped", Viewing, "looped"), ("branching", Branching, "looped")]
-CASES += [("tied", Tied, "mapped"), ("tied, looped", Tied, "looped")]
+CASES += [("viewing", Viewing, "vmap"), ("viewing, looped", Viewing, "loop"), ("branching", Branching, "loop")]
+CASES += [("tied", Tied, "vmap"), ("tied, looped", Tied, "loop")]
 
 
 def members(net, count):
@@ -71,7 +71,7 @@ def members(net, count):
         torch.manual_seed(m)
         module = net.make().double()
         for layer in module.modules():
-            if isinstance(layer, nn.BatchNorm2d):  # statistics that differ from their first values
+            if isinstance(layer, nn.BatchNorm2d):  # statistics that differ from their initial values
                 layer.running_mean.normal_()
                 layer.running_var.uniform_(0.5, 2)
         modules.append(module)
@@ -80,13 +80,13 @@ def members(net, count):
 
 @pytest.fixture(params=CASES, ids=[name for name, *_ in CASES])
 def case(request):
-    _, factory, way = request.param
-    net = network(factory, SHAPE, 5, way=way)
+    _, factory, backend = request.param
+    net = network(factory, SHAPE, 5, backend=backend)
     return net, members(net, 3)
 
 
 @pytest.mark.parametrize("training", [False, True])
-def test_own_images_give_what_each_member_gives_alone(case, training):
+def test_with_their_own_images_members_return_what_they_return_alone(case, training):
     net, modules = case
     state = stack(modules)
     torch.manual_seed(9)
@@ -98,18 +98,18 @@ def test_own_images_give_what_each_member_gives_alone(case, training):
             name: torch.stack([draw_mask(layer, 6, generator, torch.double) for generator in generators])
             for name, layer in net.dropouts()
         }
-    found = net.runner(training)(state, masks, side_by_side(images))
+    found = net.runner(training)(state, masks, join_members(images))
     for m, module in enumerate(modules):
         module.train(training)
         for name, mask in masks.items():
             module.get_submodule(name).mask = mask[m]
-        expected = module(ordinary(images[m].permute(0, 3, 1, 2)))
+        expected = module(to_contiguous(images[m].permute(0, 3, 1, 2)))
         torch.testing.assert_close(found[m], expected, rtol=1e-10, atol=1e-10)
-        for name, value in module.state_dict().items():  # running statistics moved alike
+        for name, value in module.state_dict().items():  # running statistics are updated equally
             torch.testing.assert_close(state[first_names(module)[name]][m], value, rtol=1e-10, atol=1e-10)
 
 
-def test_shared_images_come_once(case):
+def test_shared_images_are_passed_once(case):
     net, modules = case
     torch.manual_seed(9)
     images = torch.randn(4, 3, 12, 12, dtype=torch.double)
@@ -118,24 +118,24 @@ def test_shared_images_come_once(case):
         torch.testing.assert_close(found[m], module.eval()(images), rtol=1e-10, atol=1e-10)
 
 
-def test_the_way_is_found():
-    assert network("conv2", SHAPE, 5).way == "grouped"
-    assert network(Viewing, SHAPE, 5).way == "mapped"
-    assert network(Branching, SHAPE, 5).way == "looped"
-    assert network(Tied, SHAPE, 5).way == "mapped"
+def test_the_backend_is_picked():
+    assert network("conv2", SHAPE, 5).backend == "grouped"
+    assert network(Viewing, SHAPE, 5).backend == "vmap"
+    assert network(Branching, SHAPE, 5).backend == "loop"
+    assert network(Tied, SHAPE, 5).backend == "vmap"
 
 
-def test_a_tensor_of_several_names_is_there_once():
+def test_a_tensor_with_several_names_is_held_once():
     net = network(Tied, SHAPE, 5)
     names = set(stack(members(net, 2)))
     assert names == {name for name in net.plain.state_dict() if not name.startswith(("first", "same", "back.weight"))}
-    assert set(net.parameters()) == {name for name in names if not name.startswith("body.1.") or "_" not in name}
+    assert set(net.trainable_names()) == {name for name in names if not name.startswith("body.1.") or "_" not in name}
 
 
-@pytest.mark.parametrize("way", ["mapped", "looped"])
-def test_a_pass_leaves_none_of_a_members_tensors_behind(way, monkeypatch):
-    """A layer swapped in and out under both of its names would keep what was swapped in."""
-    net = network(Tied, SHAPE, 5, way=way)
+@pytest.mark.parametrize("backend", ["vmap", "loop"])
+def test_a_pass_restores_the_modules_own_tensors(backend, monkeypatch):
+    """A layer whose tensors were swapped under both of its names would keep a member's."""
+    net = network(Tied, SHAPE, 5, backend=backend)
     (module,), copied = members(net, 1), []
     monkeypatch.setattr(copy, "deepcopy", lambda plain: copied.append(module) or module)
     before = dict(module.state_dict(keep_vars=True))
@@ -153,7 +153,7 @@ def test_making_a_network_leaves_torchs_generator_alone():
 
 
 def test_making_a_network_leaves_the_generators_of_gpus_alone(monkeypatch):
-    """They are not put back: a user who draws on a GPU would get the same numbers again after every fit."""
+    """They are not restored: a user who draws on a GPU would get the same numbers after every fit."""
     monkeypatch.setattr(torch.cuda, "manual_seed_all", lambda seed: pytest.fail("a GPU's generator is seeded"))
     net = network("small", SHAPE, 5)
     with seeded(3):
@@ -165,22 +165,22 @@ def test_making_a_network_leaves_the_generators_of_gpus_alone(monkeypatch):
 
 
 @pytest.mark.parametrize("factory", ["small", Viewing])
-def test_networks_are_made_on_the_processor_whatever_the_default_device(factory):
-    """First weights are then the same everywhere; "meta" is a device that every machine has."""
+def test_networks_are_made_on_the_cpu_for_any_default_device(factory):
+    """Initial weights are then equal everywhere; "meta" is a device that every machine has."""
     made = []
     for device in ("cpu", "meta"):
         with torch.device(device):
             net = network(factory, SHAPE, 5)
             with seeded(3):
                 made.append(net.make().state_dict())
-        assert net.way == ("grouped" if factory == "small" else "mapped")
+        assert net.backend == ("grouped" if factory == "small" else "vmap")
         assert {value.device.type for value in net.plain.state_dict().values()} == {"cpu"}
     for name, value in made[0].items():
         assert torch.equal(made[1][name], value)
 
 
-def test_torchs_dropout_is_replaced_and_keeps_its_rate_and_kind():
-    module = with_own_dropout(Viewing(SHAPE, 5))
+def test_torchs_dropout_is_replaced_with_its_rate_and_kind():
+    module = replace_dropout(Viewing(SHAPE, 5))
     assert isinstance(module.drop, Dropout)
     assert (module.drop.p, module.drop.whole_channels) == (0.3, True)
     assert (module.drop2.p, module.drop2.whole_channels) == (0.2, False)
@@ -203,7 +203,7 @@ def test_whole_channels_are_dropped_together():
 
 
 class Frozen(nn.Module):
-    """A user's network whose first layer is not to be trained."""
+    """A user's network whose first layer is frozen."""
 
     def __init__(self, shape, classes):
         super().__init__()
@@ -215,13 +215,13 @@ class Frozen(nn.Module):
 
 
 def test_a_frozen_layer_is_not_trained():
-    assert network(Frozen, SHAPE, 5).parameters() == ["last.weight", "last.bias"]
+    assert network(Frozen, SHAPE, 5).trainable_names() == ["last.weight", "last.bias"]
     with pytest.raises(InputError, match="net: expected parameters to train"):
         network(lambda shape, classes: Frozen(shape, classes).requires_grad_(False), SHAPE, 5)
 
 
 class Twice(nn.Module):
-    """A user's network that calls one dropout layer at three places, two of them alike, and has one it never calls."""
+    """A user's network that calls one dropout layer three times, and never calls another."""
 
     def __init__(self, shape, classes):
         super().__init__()
@@ -236,16 +236,16 @@ class Twice(nn.Module):
         return self.last(self.drop(torch.relu(self.second(x))))
 
 
-@pytest.mark.parametrize("way", ["mapped", "looped"])
-def test_a_dropout_layer_called_at_several_places_has_a_mask_for_each(way):
-    net = network(Twice, SHAPE, 5, way=way)
-    assert [(name, layer.seen) for name, layer in net.dropouts()] == [
+@pytest.mark.parametrize("backend", ["vmap", "loop"])
+def test_each_call_of_a_dropout_layer_has_its_own_mask(backend):
+    net = network(Twice, SHAPE, 5, backend=backend)
+    assert [(name, layer.input_shape) for name, layer in net.dropouts()] == [
         ("drop", (432,)), ("drop.1", (64,)), ("drop.2", (64,)),
     ]  # fmt: skip
     modules = members(net, 2)
     generators = [torch.Generator().manual_seed(m) for m in range(2)]
     run = net.runner(True)
-    for _ in range(2):  # the second pass begins at the first place again
+    for _ in range(2):  # the second pass starts with the first call again
         masks = {
             name: torch.stack([draw_mask(layer, 6, generator, torch.double) for generator in generators])
             for name, layer in net.dropouts()
@@ -261,7 +261,7 @@ def test_a_dropout_layer_called_at_several_places_has_a_mask_for_each(way):
     assert set(stack(modules)) == set(Twice(SHAPE, 5).state_dict())
 
 
-class Asking(nn.Module):
+class ModeDependent(nn.Module):
     """A user's network that calls its dropout layer in training, in evaluation, or in both."""
 
     def __init__(self, shape, classes, modes, p=0.5):
@@ -281,17 +281,17 @@ class Asking(nn.Module):
 @pytest.mark.parametrize(("modes", "got"), [
     ((True,), "drop: 0 calls in evaluation, 1 in training"), ((False,), "drop: 1 calls in evaluation, 0 in training"),
 ])  # fmt: skip
-def test_dropout_in_one_mode_alone_is_refused(modes, got):
-    """It would be trained without dropout, and nobody told."""
-    with pytest.raises(InputError, match=f"net: expected dropout layers .* got {got}. Call the layer without asking"):
-        network(lambda shape, classes: Asking(shape, classes, modes), SHAPE, 5)
-    network(lambda shape, classes: Asking(shape, classes, modes, p=0), SHAPE, 5)
+def test_dropout_in_only_one_mode_is_rejected(modes, got):
+    """It would silently be trained without dropout."""
+    with pytest.raises(InputError, match=f"net: expected dropout layers .* got {got}. Call the layer without testing"):
+        network(lambda shape, classes: ModeDependent(shape, classes, modes), SHAPE, 5)
+    network(lambda shape, classes: ModeDependent(shape, classes, modes, p=0), SHAPE, 5)
 
 
-def test_looking_at_both_modes_leaves_statistics_and_generator_alone():
+def test_checking_both_modes_changes_neither_statistics_nor_generator():
     torch.manual_seed(3)
     before = torch.random.get_rng_state()
-    net = network(lambda shape, classes: Asking(shape, classes, (True, False)), SHAPE, 5)
+    net = network(lambda shape, classes: ModeDependent(shape, classes, (True, False)), SHAPE, 5)
     assert torch.equal(torch.random.get_rng_state(), before)
     assert net.plain.norm.num_batches_tracked == 0
     assert not net.plain.training
@@ -302,7 +302,7 @@ def test_looking_at_both_modes_leaves_statistics_and_generator_alone():
     (lambda: nn.LazyLinear(8), r"2 \(LazyLinear\)"),
     (lambda: nn.LazyBatchNorm1d(affine=False), r"2 \(LazyBatchNorm1d\)"),
 ])  # fmt: skip
-def test_a_layer_without_sizes_is_refused(lazy, got):
+def test_a_lazy_layer_is_rejected(lazy, got):
     def factory(shape, classes):
         inputs = shape[0] * shape[1] * shape[2]
         return nn.Sequential(nn.Flatten(), nn.Linear(inputs, 8), lazy(), nn.Linear(8, classes))
@@ -312,17 +312,17 @@ def test_a_layer_without_sizes_is_refused(lazy, got):
         net(torch.zeros(2, *shape))
         return net
 
-    with pytest.raises(InputError, match=f"net: expected layers whose sizes are known once .* got {got}. The factory"):
+    with pytest.raises(InputError, match=f"net: expected layers whose sizes are known after .* got {got}. The factory"):
         network(factory, SHAPE, 5)
-    assert network(passed_through, SHAPE, 5).way == "mapped"
+    assert network(passed_through, SHAPE, 5).backend == "vmap"
 
 
-class Drawing(nn.Module):
-    """A user's network with something on the way that may draw for itself."""
+class WithLayer(nn.Module):
+    """A user's network with a layer that may draw random numbers."""
 
-    def __init__(self, shape, classes, on_the_way):
+    def __init__(self, shape, classes, layer):
         super().__init__()
-        self.inner = nn.Sequential(nn.Flatten(), on_the_way)
+        self.inner = nn.Sequential(nn.Flatten(), layer)
         self.last = nn.Linear(shape[0] * shape[1] * shape[2], classes)
 
     def forward(self, x):
@@ -330,7 +330,7 @@ class Drawing(nn.Module):
 
 
 class Functional(nn.Module):
-    """Dropout without a layer of its own."""
+    """Dropout as a function."""
 
     def __init__(self, modes):
         super().__init__()
@@ -340,7 +340,7 @@ class Functional(nn.Module):
         return F.dropout(x, 0.5, self.training in self.modes)
 
 
-@pytest.mark.parametrize(("on_the_way", "got"), [
+@pytest.mark.parametrize(("layer", "got"), [
     (Functional((True,)), r"inner.1 \(Functional\) in training"),
     (Functional((True, False)), r"inner.1 \(Functional\) in training"),
     (Functional((False,)), r"inner.1 \(Functional\) in evaluation"),
@@ -348,29 +348,29 @@ class Functional(nn.Module):
     (nn.RReLU(), r"inner.1 \(RReLU\) in training"),
     (nn.TransformerEncoderLayer(432, 2, 8), r"inner.1.self_attn \(MultiheadAttention\) in training"),
 ])  # fmt: skip
-def test_a_forward_that_draws_for_itself_is_refused(on_the_way, got):
-    """Threads would share its draws, the same call give other bits, and Monte-Carlo passes not differ."""
+def test_a_forward_that_draws_from_the_global_generator_is_rejected(layer, got):
+    """Threads would share its draws, fits would not be reproducible, and Monte-Carlo passes would not differ."""
     before = torch.random.get_rng_state()
-    with pytest.raises(InputError, match=f"net: expected a forward that draws nothing .* got draws by {got}. Use nn.D"):
-        network(lambda shape, classes: Drawing(shape, classes, on_the_way), SHAPE, 5)
+    with pytest.raises(InputError, match=f"net: expected a forward that does not draw .* got draws by {got}. Use nn.D"):
+        network(lambda shape, classes: WithLayer(shape, classes, layer), SHAPE, 5)
     assert torch.equal(torch.random.get_rng_state(), before)
 
 
-@pytest.mark.parametrize("on_the_way", [Functional(()), nn.AlphaDropout(0.0), nn.Dropout(0.5)])
-def test_a_forward_that_draws_nothing_is_not(on_the_way):
-    made = network(lambda shape, classes: Drawing(shape, classes, on_the_way), SHAPE, 5)
-    assert isinstance(made.plain, Drawing)
+@pytest.mark.parametrize("layer", [Functional(()), nn.AlphaDropout(0.0), nn.Dropout(0.5)])
+def test_a_forward_that_draws_nothing_is_accepted(layer):
+    made = network(lambda shape, classes: WithLayer(shape, classes, layer), SHAPE, 5)
+    assert isinstance(made.plain, WithLayer)
 
 
 def test_a_dropout_layer_under_two_names_is_replaced_under_both():
     drop = nn.Dropout(0.5)
-    module = with_own_dropout(nn.Sequential(drop, nn.Linear(3, 3), drop))
+    module = replace_dropout(nn.Sequential(drop, nn.Linear(3, 3), drop))
     assert all(isinstance(module[i], Dropout) for i in (0, 2))
     assert not any(isinstance(child, nn.Dropout) for child in module.modules())
 
 
 class Blurring(nn.Module):
-    """A user's network with a tensor that no checkpoint holds."""
+    """A user's network with a tensor that is not part of checkpoints."""
 
     def __init__(self, shape, classes):
         super().__init__()
@@ -381,10 +381,10 @@ class Blurring(nn.Module):
         return self.last(F.conv2d(x, self.kernel, padding=1, groups=len(self.kernel)).flatten(1))
 
 
-@pytest.mark.parametrize("way", ["mapped", "looped"])
-def test_tensors_that_no_checkpoint_holds_go_where_the_others_are(way):
-    """On another device, and in another precision; "meta" is a device that every machine has."""
-    net = network(Blurring, SHAPE, 5, way=way)
+@pytest.mark.parametrize("backend", ["vmap", "loop"])
+def test_tensors_outside_checkpoints_are_moved_with_the_others(backend):
+    """To another device and precision; "meta" is a device that every machine has."""
+    net = network(Blurring, SHAPE, 5, backend=backend)
     modules = members(net, 2)
     images = torch.randn(4, *SHAPE, dtype=torch.double)
     found = net.runner(False, torch.device("cpu"), torch.double)(stack(modules), {}, images)

@@ -3,7 +3,7 @@
 import tempfile
 
 from versionspace.campaign.campaign import Campaign
-from versionspace.config import read
+from versionspace.config import read_config
 from versionspace.data import load
 from versionspace.oracle import Oracle, Simulated
 
@@ -28,7 +28,7 @@ def test_a_campaign_accepts_the_answers_of_any_oracle():
     digits = load("digits")
     names = {i: digits.classes[label] for i, label in enumerate(digits.train.labels.tolist()) if i % 3}
     oracle: Oracle = Named(names)
-    config = read("demo", ["ensemble.members=2", "training.epochs=2", "budget.total=20"])
+    config = read_config("demo", ["ensemble.members=2", "training.epochs=2", "budget.total=20"])
     with tempfile.TemporaryDirectory() as folder, Campaign.create(folder, config) as campaign:
         proposal = campaign.propose()
         campaign.accept(oracle.answer(proposal.ids))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import versionspace as vs
-from versionspace.config.model import Config
+from versionspace.config import Config
 from versionspace.query import METHODS, TABLE, Method, Selection, find, names, register
 
 

@@ -1,11 +1,11 @@
-"""What the tests of reports share."""
+"""Fixtures for the tests of reports."""
 
 import pytest
 
 
 @pytest.fixture
 def undrawn(monkeypatch):
-    """Figures are laid out but not rendered: for tests of what a report says."""
+    """Lay out figures without rendering them, for tests of tables and notes."""
     from matplotlib.figure import Figure
 
     def savefig(self, file, *, format, **options):  # noqa: A002
@@ -13,3 +13,19 @@ def undrawn(monkeypatch):
 
     monkeypatch.setattr(Figure, "savefig", savefig)
     monkeypatch.setattr(Figure, "draw_without_rendering", lambda self: None)
+
+
+@pytest.fixture
+def panels(monkeypatch):
+    """Return the panels of all line figures by name, filled in as a report is built."""
+    from versionspace.report.plots.lines import line_figure
+
+    drawn = {}
+
+    def record(name, panels, **options):
+        drawn[name] = panels
+        return line_figure(name, panels, **options)
+
+    for module in ("curves", "datasets"):
+        monkeypatch.setattr(f"versionspace.report.sections.{module}.line_figure", record)
+    return drawn

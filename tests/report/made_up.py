@@ -1,7 +1,7 @@
-"""Campaign folders as the store writes them, with made-up ensembles: no network is trained.
+"""Campaign folders with made-up ensembles, written by the store; no network is trained.
 
-Each test image has a difficulty and a wrong class that tempts everybody; a member errs on hard images, less with more
-labels. A method's ``skill`` says how much a label is worth to it.
+Each test image has a difficulty and a wrong class that most errors share. Members err on difficult images, less with
+more labels; ``SKILL`` is how much a label is worth to a method.
 """
 
 from dataclasses import replace
@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from versionspace import rng
-from versionspace.config import read, read_text, written
+from versionspace.config import parse_config, read_config, to_toml
 from versionspace.space import (
     agreement_region,
     gibbs_vote_disagreement,
@@ -18,16 +18,15 @@ from versionspace.space import (
     projection_distance,
     wrong_agreement,
 )  # fmt: skip
-from versionspace.store import Event, Folder, Ledger
-from versionspace.store import read as read_record
-from versionspace.store.layout import write, write_arrays
+from versionspace.store import CampaignFolder, Event, Ledger, write_arrays, write_file
+from versionspace.store import read_campaign as read_record
 
 SKILL = {"random": 1.0, "vr": 1.25, "ge": 1.15, "bald": 1.3, "coreset": 0.9, "dfal": 0.8, "pwd": 1.6, "gvd": 1.7}
 DIGITS = tuple(str(number) for number in range(10))
 
 
-def metrics(votes, truth, name="test"):
-    """What a round says of one set of images."""
+def metrics(votes, truth):
+    """Return the body of the metrics on one set of images."""
     out = {
         "images": votes.shape[1], "pwd": pairwise_disagreement(votes),
         "gvd": gibbs_vote_disagreement(votes, vote="hard"), "gvd_hard": gibbs_vote_disagreement(votes, vote="hard"),
@@ -45,35 +44,38 @@ def metrics(votes, truth, name="test"):
 
 
 def ensemble(truth, classes, labels, skill, members, seed, hard):
-    """(M, T): votes of members that know more, the more labels they had."""
+    """Return (M, T) votes of members whose error falls with the number of labels."""
     draw = rng.generator(seed, "ensemble", labels, int(1000 * skill))
-    tempting = rng.generator(7, "tempting").integers(1, classes, len(truth))
+    common = rng.generator(7, "tempting").integers(1, classes, len(truth))
     known = np.log1p(labels * skill / hard)
     chance = 1 / (1 + np.exp(-4 * (rng.generator(7, "difficulty").random(len(truth)) * 2.2 - known)))
     wrong = draw.random((members, len(truth))) < chance
-    lured = draw.random((members, len(truth))) < 0.8
-    other = np.where(lured, tempting, draw.integers(1, classes, (members, len(truth))))
+    shared = draw.random((members, len(truth))) < 0.8
+    other = np.where(shared, common, draw.integers(1, classes, (members, len(truth))))
     return ((truth + other * wrong) % classes).astype(np.uint8)
 
 
 def campaign(
     folder, method="gvd", seed=0, *, data="digits", preset="", total=60, initial=10, size=10, reach=None, ended=True,
     test=True, truth=True, pool=True, classes=DIGITS, members=6, images=240, person=False, audit=0, hard=20.0, fit=1.0,
-    changes=(), ids=None, seconds=True, skips=(), unmeasured=(),
+    changes=(), ids=None, skips=(), unmeasured=(),
 ):  # fmt: skip
-    """Writes one campaign; ``reach`` labels, by default all. ``skips`` are rounds with an image skipped, 0 the first
-    labels; ``unmeasured`` those in which the test set was not."""
-    place = Folder(folder)
+    """Write one campaign and return its folder.
+
+    ``reach``: labels to stop at, by default the budget. ``skips``: rounds in which an image is skipped, 0 for the
+    initial labels. ``unmeasured``: rounds without metrics on the test set.
+    """
+    place = CampaignFolder(folder)
     place.path.mkdir(parents=True)
     if preset:
-        config = read(preset, changes)
+        config = read_config(preset, changes)
     else:
         text = f"[data]\nname = {data!r}\ninitial = {initial}\n[budget]\ntotal = {total}\naudit = {audit}\n"
         text += f"[query]\nsize = {size}\n[ensemble]\nmembers = {members}\n"
-        config = read_text(text + ("[oracle]\nkind = 'person'\n" if person else ""), "made up", changes)
+        config = parse_config(text + ("[oracle]\nkind = 'person'\n" if person else ""), "made up", changes)
     config = config.campaign(method, seed)
     total, size, initial = config.budget.total, config.query.size, config.data.initial or 0
-    write(place.config, written(config).encode())
+    write_file(place.config, to_toml(config).encode())
     answers = np.arange(images) % len(classes)
     arrays = {"test": np.arange(images)} if test else {}
     write_arrays(place.split, arrays | ({"test_truth": answers} if test and truth else {}))
@@ -84,7 +86,7 @@ def campaign(
         round_ = 1
         while True:
             _measure(place, ledger, round_, labels, method, seed, config, answers, classes,
-                     test and round_ not in unmeasured, truth, pool, person, images, hard, fit, seconds)  # fmt: skip
+                     test and round_ not in unmeasured, truth, pool, person, hard, fit)  # fmt: skip
             if labels >= (reach or total):
                 break
             labels += _ask(ledger, queue, round_, round_, "query", min(size, total - labels), classes,
@@ -95,11 +97,11 @@ def campaign(
     return folder
 
 
-def went_on(folder, *counts, fit=1.0):
-    """Further rounds with so many labels, whatever they were before; accuracies on test tell them apart."""
-    place = Folder(folder)
+def add_rounds(folder, *counts, fit=1.0):
+    """Add rounds with these numbers of labels; each has a test accuracy of its own."""
+    place = CampaignFolder(folder)
     for count in counts:
-        last = read_record(folder).measured()[-1]
+        last = read_record(folder).measured_rounds()[-1]
         before = last.metrics.sets
         sets = {**before, "test": replace(before["test"], accuracy=before["test"].accuracy - 0.01)}
         body = replace(last.metrics, labels=count, fit=fit, sets=sets).to_body()
@@ -109,7 +111,7 @@ def went_on(folder, *counts, fit=1.0):
 
 
 def grid(folder, methods=("random", "ge", "gvd"), seeds=(0, 1, 2), **options):
-    """METHOD/SEED folders, as a grid has them."""
+    """Write METHOD/SEED folders, as in a grid, and return the folder."""
     for method in methods:
         for seed in seeds:
             campaign(folder / method / str(seed), method, seed, **options)
@@ -121,24 +123,23 @@ def _ask(ledger, queue, round_, part, purpose, count, classes, skipped):
     body = {"part": part, "purpose": purpose, "ids": ids, "utilities": [0.0] * count}
     events = [Event("proposed", round_, body)]
     for rank, image in enumerate(ids):
-        name = None if rank in skipped else classes[hash_of(image) % len(classes)]
+        name = None if rank in skipped else classes[number_of(image) % len(classes)]
         events.append(Event("answered", round_, {"id": image, "class": name, "part": part, "rank": rank}))
     ledger.append(events)
     return count - len(skipped)
 
 
-def hash_of(image):
-    """A whole number for an id of either kind."""
+def number_of(image):
+    """Return an integer for an id of either kind."""
     return image if isinstance(image, int) else int(image[:8], 16)
 
 
 def _measure(
-    place, ledger, round_, labels, method, seed, config, answers, classes, test, truth, pool, person, images, hard, fit,
-    seconds,
+    place, ledger, round_, labels, method, seed, config, answers, classes, test, truth, pool, person, hard, fit,
 ):  # fmt: skip
     skill = SKILL.get(method, 1.4)
     if round_ == 1:
-        skill = 1.0  # methods of a seed share the first ensemble
+        skill = 1.0  # methods with the same seed share the first ensemble
     members = config.ensemble.members
     votes = ensemble(answers, len(classes), labels, skill, members, seed, hard)
     sets = {"test": metrics(votes, answers if truth else None)} if test else {}
@@ -153,7 +154,7 @@ def _measure(
         "diameter": sets["reference"]["pwd"], "kappa": None, "sets": sets, "votes_sha256": "",
         "audit": {"images": 20, "accuracy": 0.8, "low": 0.6, "high": 0.95} if config.budget.audit else None,
     }  # fmt: skip
-    spent = {"fit": 2.0 + labels / 10, "predict": 0.5, "measure": 0.25, "query": 0.1 * skill} if seconds else {}
+    spent = {"fit": 2.0 + labels / 10, "predict": 0.5, "measure": 0.25, "query": 0.1 * skill}
     if test:
         write_arrays(place.votes(round_), {"test": votes})
     else:

@@ -13,20 +13,19 @@ import numpy as np
 import pytest
 
 from report.made_up import campaign, grid
-from report.said import sentences
+from report.notes import all_notes
 from versionspace.errors import InputError, MissingPackageError
-from versionspace.report import ReportError, build, make, save
-from versionspace.report.paper import PAPER
-from versionspace.report.sections.pairwise import pairs_needed, sentence
+from versionspace.report import PAPER, ReportError, build, make, save
+from versionspace.report.sections.pairwise import pairs_needed, significance
 from versionspace.report.sections.savings import default_targets
-from versionspace.report.statistics import Spread, pairs
+from versionspace.report.statistics import SampleMean, compare_pairs
 from versionspace.store import StoreError
 
 VOID = {"meta", "br", "img", "link", "input", "hr"}
 
 
 class Page(HTMLParser):
-    """Tags, attributes, ids and text, and whether tags are closed in order."""
+    """Collects tags, ids, links and text, and checks that tags are closed in order."""
 
     def __init__(self, text):
         super().__init__()
@@ -81,7 +80,7 @@ def rows(made, name):
     return list(csv.DictReader(io.StringIO((made / "tables" / f"{name}.csv").read_text())))
 
 
-def test_the_page_is_whole_and_loads_nothing(page, made):
+def test_the_page_is_well_formed_and_loads_nothing(page, made):
     assert page.open == []
     text = (made / "index.html").read_text()
     assert "http:" not in text
@@ -94,7 +93,7 @@ def test_the_page_is_whole_and_loads_nothing(page, made):
     assert "@media print" in text
 
 
-def test_every_link_of_the_page_leads_somewhere(page, made):
+def test_every_link_of_the_page_has_a_target(page, made):
     for target in page.targets:
         if target.startswith("#"):
             assert target[1:] in page.ids
@@ -102,17 +101,17 @@ def test_every_link_of_the_page_leads_somewhere(page, made):
             assert (made / target).is_file()
 
 
-def test_every_part_is_there_and_says_how_to_read_it(page):
+def test_every_section_exists_and_says_how_to_read_it(page):
     for title in (
-        "Accuracy and diameter at the end", "Over labels", "The end, and where the error lies",
-        "Labels needed, and saved", "Method against method", "Version spaces in the plane", "What was asked for",
-        "Time by stage",
+        "Final accuracy and diameter", "Learning curves", "Final metrics and error",
+        "Labels needed and saved", "Pairwise comparison", "Maps of the version space", "Queried images",
+        "Time per stage",
     ):  # fmt: skip
         assert title in page.text
     assert page.text.count("How to read this.") == 8
 
 
-def test_figures_are_files_of_their_own(made):
+def test_figures_are_written_as_svg_and_png(made):
     names = {path.stem for path in (made / "figures").glob("*.svg")}
     assert names == {path.stem for path in (made / "figures").glob("*.png")}
     wanted = {"accuracy", "test", "pool", "projection", "random", "error", "classes", "images", "time",
@@ -125,18 +124,20 @@ def test_figures_are_files_of_their_own(made):
         assert path.read_bytes().startswith(b"\x89PNG")
 
 
-def test_tables_are_files_in_three_formats(made):
+def test_tables_are_written_in_three_formats(made):
     found = {path.name for path in (made / "tables").iterdir()}
     for name in ("accuracy", "diameter", "digits-end", "digits-accuracy-wins", "digits-labels-1", "digits-time"):
         assert {f"{name}.csv", f"{name}.md", f"{name}.tex"} <= found
 
 
 def test_the_accuracy_table_is_mean_and_deviation_of_the_last_round(made, runs):
-    from versionspace.store import read
+    from versionspace.store import read_campaign
 
     for row in rows(made, "accuracy")[2:]:
         method = {"Random": "random", "GE": "ge", "GVD": "gvd"}[row[""]]
-        last = [read(runs / method / str(s)).measured()[-1].metrics.sets["test"].accuracy for s in range(3)]
+        last = [
+            read_campaign(runs / method / str(s)).measured_rounds()[-1].metrics.sets["test"].accuracy for s in range(3)
+        ]
         assert float(row["digits mean"]) == pytest.approx(100 * np.mean(last))
         assert float(row["digits deviation"]) == pytest.approx(100 * np.std(last, ddof=1))
         assert row["digits n"] == "3"
@@ -148,7 +149,7 @@ def test_the_error_is_the_sum_of_its_parts(made):
         split = float(row["wrong agreement mean"]) + float(row["Gibbs distance mean"])
         assert 100 - float(row["accuracy mean"]) == pytest.approx(split)
         vote = float(row["wrong agreement mean"]) + float(row["vote distance mean"])
-        assert 100 - float(row["vote's accuracy mean"]) == pytest.approx(vote)
+        assert 100 - float(row["vote accuracy mean"]) == pytest.approx(vote)
 
 
 def test_the_best_is_bold_and_groups_are_ruled(made):
@@ -158,76 +159,79 @@ def test_the_best_is_bold_and_groups_are_ruled(made):
     assert "**" not in next(line for line in (made / "tables/accuracy.md").read_text().splitlines() if "Random" in line)
 
 
-def test_what_so_few_seeds_could_reach_is_said(page):
-    assert "with at most 3 pairs that differ, the smallest p that could be reached is 0.25" in page.text
-    assert "after Holm's correction for 3 comparisons, 0.75" in page.text
-    assert "no difference could be significant at 5% here, however large: that takes 7 pairs that differ" in page.text
-    assert "Bootstrap intervals are given from 8 seeds on" in page.text
+def test_the_page_says_what_few_seeds_cannot_show(page):
+    assert "with at most 3 differing pairs, the smallest possible p is 0.25" in page.text
+    assert "0.75 after Holm's correction for 3 comparisons" in page.text
+    assert (
+        "No difference could be significant at 5%, however large; that requires at least 7 differing pairs" in page.text
+    )
+    assert "Bootstrap intervals require at least 8 seeds" in page.text
 
 
-def test_every_pair_has_its_smallest_p_beside_it(made):
+def test_every_pair_has_its_smallest_possible_p(made):
     found = rows(made, "digits-accuracy-pairs")
     assert len(found) == 3
-    assert {row["smallest p possible"] for row in found} == {"0.25"}
+    assert {row["smallest possible p"] for row in found} == {"0.25"}
     assert all(float(row["p, Wilcoxon"]) >= 0.25 for row in found)
 
 
-def test_significance_is_claimed_only_where_it_is():
+def test_significance_is_claimed_only_if_the_test_shows_it():
     draw = np.random.default_rng(0)
     base = draw.random(12)
     far = np.stack([base, base + 1 + draw.random(12) * 0.1], axis=1)
-    assert "Significantly different at 5%: Random and GVD" in sentence(pairs(far, ("random", "gvd")), "Accuracy")
+    assert "Significantly different at 5%: Random and GVD" in significance(
+        compare_pairs(far, ("random", "gvd")), "Accuracy"
+    )
     near = np.stack([base, base + draw.normal(size=12) * 0.1], axis=1)
-    assert "No difference is significant" in sentence(pairs(near, ("random", "gvd")), "Accuracy")
+    assert "No difference is significant" in significance(compare_pairs(near, ("random", "gvd")), "Accuracy")
     for comparisons in (1, 3, 36):
         n = pairs_needed(comparisons)
         assert comparisons * 2 / 2**n <= 0.05 < comparisons * 2 / 2 ** (n - 1)
 
 
-def test_seeds_that_tie_are_not_among_those_that_a_test_needs():
+def test_tied_seeds_do_not_count_as_differing_pairs():
     values = np.tile(np.linspace(0.5, 0.9, 10)[:, None], (1, 2))
     values[3, 1] += 0.01
-    said = sentence(pairs(values, ("random", "gvd")), "Accuracy")
-    assert "with at most 1 pair that differs" in said
-    assert said.endswith("that takes 6 pairs that differ, or more.")
+    text = significance(compare_pairs(values, ("random", "gvd")), "Accuracy")
+    assert "with at most 1 differing pair," in text
+    assert text.endswith("that requires at least 6 differing pairs.")
 
 
 def test_labels_saved_are_against_random_with_the_same_seed(made):
     found = {row["method"]: row for row in rows(made, "digits-labels-1")}
-    assert found["Random"]["seeds that reach it"] == "3 of 3"
+    assert found["Random"]["seeds reaching it"] == "3 of 3"
     assert found["Random"]["labels saved mean"] == ""
     saved = float(found["Random"]["labels needed mean"]) - float(found["GVD"]["labels needed mean"])
     assert float(found["GVD"]["labels saved mean"]) == pytest.approx(saved)
     assert saved > 0
 
 
-def test_a_target_that_some_seeds_miss_has_no_mean(runs, undrawn):
-    report = build(runs, targets=[0.999], images=False)
-    (table,) = [table for table in report.tables() if table.name == "digits-labels-1"]
+def test_a_target_that_some_seeds_never_reach_has_no_mean(runs, undrawn):
+    document = build(runs, targets=[0.999], images=False)
+    (table,) = [table for table in document.tables() if table.name == "digits-labels-1"]
     assert {row[1] for row in table.rows} == {"0 of 3"}
     assert {row[2] for row in table.rows} == {None}
 
 
-def test_the_default_target_is_what_every_run_of_random_reached(runs):
+def test_the_default_target_is_reached_by_every_run_of_random(runs):
     from versionspace.report.compare import compare
-    from versionspace.report.groups import grouped
-    from versionspace.report.runs import find
-    from versionspace.report.sections.results import Judged
+    from versionspace.report.groups import group_runs
+    from versionspace.report.runs import load_runs
 
-    (group,) = grouped(find([runs]).runs)
-    one = Judged(group, compare(group))
-    (target,) = default_targets(one)
-    last = one.compared.final("test", "accuracy")[:, one.compared.methods.index("random")]
+    (group,) = group_runs(load_runs([runs]).runs)
+    comparison = compare(group)
+    (target,) = default_targets(comparison)
+    last = comparison.final_values("test", "accuracy")[:, comparison.methods.index("random")]
     assert last.min() - 0.01 < target <= last.min()
 
 
-def test_rounds_are_there_to_be_drawn_otherwise(made):
+def test_the_metrics_of_every_round_are_written(made):
     found = rows(made, "digits-rounds")
     assert len(found) == 3 * 3 * 4
     assert {"method", "seed", "labels", "fit", "test accuracy", "pool pwd", "reference pwd"} <= set(found[0])
 
 
-def test_the_same_runs_give_the_same_bytes(runs, made, tmp_path):
+def test_the_output_is_reproducible(runs, made, tmp_path):
     code = f"from versionspace.report import make; make({str(runs)!r}, {str(tmp_path / 'again')!r}, embed=['gvd/1'])"
     subprocess.run([sys.executable, "-c", code], check=True)
     for path in sorted(made.rglob("*")):
@@ -235,24 +239,24 @@ def test_the_same_runs_give_the_same_bytes(runs, made, tmp_path):
             assert path.read_bytes() == (tmp_path / "again" / path.relative_to(made)).read_bytes(), path.name
 
 
-def test_the_papers_figures_stand_beside_its_presets(tmp_path, undrawn):
+def test_the_papers_results_are_shown_next_to_its_presets(tmp_path, undrawn):
     runs = tmp_path / "runs"
     changes = ["budget.total=20", "ensemble.members=4"]
     campaign(runs / "gvd" / "0", preset="paper/mnist", changes=changes)
     campaign(runs / "random" / "0", "random", preset="paper/mnist", changes=changes)
     campaign(runs / "entropy" / "0", "entropy", preset="paper/mnist", changes=changes)
-    report = build(runs, images=False)
-    table = report.tables()[0]
+    document = build(runs, images=False)
+    table = document.tables()[0]
     assert [column.title for column in table.columns] == ["", "MNIST", "MNIST, paper"]
     by_name = {row[0]: row for row in table.rows}
-    assert by_name["GVD"][2] == Spread(97.02, 0.06, 4)
+    assert by_name["GVD"][2] == SampleMean(97.02, 0.06, 4)
     assert by_name["Entropy"][2] is None
     assert by_name["labels"][1:] == (20, 400)
     assert by_name["GVD"][1].deviation is None
-    assert "budget.total: 400 before, 20 now" in sentences(report)
+    assert "budget.total: 20 instead of 400" in all_notes(document)
 
 
-def test_the_papers_numbers():
+def test_the_papers_results():
     assert {name: (p.labels, p.runs) for name, p in PAPER.items()} == {
         "mnist": (400, 4), "fashion-mnist": (1000, 4), "svhn": (3000, 4), "stl10": (2580, 3),
     }  # fmt: skip
@@ -261,35 +265,36 @@ def test_the_papers_numbers():
     assert {min(p.diameter, key=lambda m, p=p: p.diameter[m][0]) for p in PAPER.values()} == {"pwd"}
 
 
-def test_several_datasets_are_sections_of_their_own(tmp_path, runs, undrawn):
+def test_every_dataset_has_a_chapter(tmp_path, runs, undrawn):
     grid(tmp_path / "two", methods=("random",), seeds=(0,), data="mnist", total=30)
-    report = build([runs, tmp_path / "two"], images=False)
-    assert [section.title for section in report.sections] == ["Results", "digits", "MNIST"]
-    assert [column.title for column in report.tables()[0].columns] == ["", "digits", "MNIST"]
-    assert "random-across-datasets" in {figure.name for figure in report.figures()}
-    assert "There is one method only" in sentences(report)
-    assert {column for _, column in report.tables()[0].bold} == {1}  # a method by itself is not the best
+    document = build([runs, tmp_path / "two"], images=False)
+    assert [chapter.title for chapter in document.chapters] == ["Results", "digits", "MNIST"]
+    assert [column.title for column in document.tables()[0].columns] == ["", "digits", "MNIST"]
+    assert "random-across-datasets" in {figure.name for figure in document.figures()}
+    assert "There are no differences: only one method is compared." in all_notes(document)
+    assert {column for _, column in document.tables()[0].bold} == {1}  # a single method is not marked as the best
 
 
 def test_one_seed_has_no_deviation_and_no_interval(tmp_path, undrawn):
     grid(tmp_path, seeds=(0,), total=20)
-    report = build(tmp_path, images=False)
-    assert all(cell.deviation is None for row in report.tables()[0].rows for cell in row if isinstance(cell, Spread))
-    (table,) = [table for table in report.tables() if table.name == "digits-accuracy-pairs"]
+    document = build(tmp_path, images=False)
+    assert all(
+        cell.deviation is None for row in document.tables()[0].rows for cell in row if isinstance(cell, SampleMean)
+    )
+    (table,) = [table for table in document.tables() if table.name == "digits-accuracy-pairs"]
     assert {row[4] for row in table.rows} == {None}
-    assert "with at most 1 pair that differs" in sentences(report)
+    assert "with at most 1 differing pair," in all_notes(document)
 
 
-def test_without_random_it_says_what_is_missing(tmp_path, undrawn):
-    grid(tmp_path, methods=("ge", "gvd"), seeds=(0, 1), total=20, pool=False, seconds=False)
-    said = sentences(build(tmp_path, images=False))
-    assert "no run of random" in said
-    assert "nothing to save against" in said
-    assert "The pool was not measured" in said
-    assert "did not note their time" in said
+def test_without_random_missing_parts_are_explained(tmp_path, undrawn):
+    grid(tmp_path, methods=("ge", "gvd"), seeds=(0, 1), total=20, pool=False)
+    notes = all_notes(build(tmp_path, images=False))
+    assert "There is no run of random to map" in notes
+    assert "Labels saved are not shown: no run of random is compared." in notes
+    assert "There are no curves on the pool: it was not measured" in notes
 
 
-def test_a_persons_campaign(tmp_path):
+def test_a_campaign_labelled_by_a_person(tmp_path):
     ids = [f"{i * 2654435761 % 2**32:08x}" + "0" * 56 for i in range(200)]
     campaign(
         tmp_path / "photos", data=str(tmp_path / "gone"), classes=("<script>alert(1)</script>", "dog & $cat$"),
@@ -299,44 +304,45 @@ def test_a_persons_campaign(tmp_path):
     page = Page(path.read_text())
     assert "script" not in page.tags
     assert "<script>alert(1)</script>" in page.text
-    assert "gone has no test set whose classes are known" in page.text
-    assert "its diameter is that on the reference images" in page.text
-    assert "cannot be embedded" not in page.text  # there is no random to embed
-    assert "is not there" in page.text  # the folder of images
+    assert "gone has no values in the accuracy table: there is no test set with known classes" in page.text
+    assert "gone has no test set: its diameter is on the reference images" in page.text
+    assert "cannot be mapped" not in page.text  # there is no run of random to map
+    assert "gone does not exist" in page.text  # the folder of images
     assert (tmp_path / "out" / "figures" / "gone-person.svg").is_file()
 
 
-def test_an_audit_is_drawn_where_there_is_no_truth(tmp_path):
+def test_an_audit_is_drawn_if_the_truth_is_unknown(tmp_path):
     campaign(tmp_path / "a", test=True, truth=False, audit=10, total=40, initial=10)
-    report = build(tmp_path / "a", images=False, embed=["gvd"])
-    said = sentences(report)
-    assert "The classes of the test images are not known: the truth is not in the picture" in said
-    (figure,) = [figure for figure in report.figures() if figure.name.endswith("person")]
+    document = build(tmp_path / "a", images=False, embed=["gvd"])
+    note = "The map does not show the true labels: the classes of the test images are unknown."
+    assert note in all_notes(document)
+    (figure,) = [figure for figure in document.figures() if figure.name.endswith("person")]
     assert figure.inline.count("<g ") > 10
 
 
-def test_embedding_what_is_not_there(tmp_path, undrawn):
+def test_runs_that_cannot_be_mapped_are_noted(tmp_path, undrawn):
     campaign(tmp_path / "a", total=20, test=False)
-    said = sentences(build(tmp_path / "a", images=False, embed=["gvd", "random/3"]))
-    assert "GVD, seed 0 cannot be embedded: it has no test set" in said
-    assert "There is no run random/3 here to embed" in said
+    notes = all_notes(build(tmp_path / "a", images=False, embed=["gvd", "random/3"]))
+    assert "GVD, seed 0 cannot be mapped: distances require a test set." in notes
+    assert "There is no run random/3 to map." in notes
 
 
-def test_members_that_do_not_fit_are_a_warning(tmp_path, undrawn):
+def test_members_that_do_not_fit_their_labels_are_noted(tmp_path, undrawn):
     campaign(tmp_path / "a", total=20, fit=0.97)
-    assert "gave back fewer than 99% of their labels (least: 97.0%, gvd/0)" in sentences(build(tmp_path / "a"))
+    note = "reproduce on average less than 99% of their labels (minimum: 97.0%, gvd/0)"
+    assert note in all_notes(build(tmp_path / "a"))
 
 
-def test_a_folder_that_is_no_report_is_left_alone(runs, tmp_path):
+def test_a_folder_that_is_no_report_is_not_changed(runs, tmp_path):
     (tmp_path / "precious.txt").write_text("mine")
-    with pytest.raises(ReportError, match="other things in it"):
+    with pytest.raises(ReportError, match="a folder with other files in it"):
         make(runs, tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["precious.txt"]
     with pytest.raises(ReportError, match="a folder"):
         make(runs, tmp_path / "precious.txt")
 
 
-def test_a_report_is_made_anew_and_only_its_own_files_go(runs, tmp_path, undrawn):
+def test_a_report_is_replaced_and_other_files_are_kept(runs, tmp_path, undrawn):
     first = build(runs, images=False)
     out = tmp_path / "report"
     save(first, out)
@@ -362,17 +368,17 @@ def test_a_report_is_made_anew_and_only_its_own_files_go(runs, tmp_path, undrawn
         ({"embed": ["gvd/first"]}, "METHOD or METHOD/SEED"),
     ],
 )
-def test_what_cannot_be_done_is_a_sentence(runs, options, words):
+def test_unusable_options_are_rejected(runs, options, words):
     with pytest.raises(InputError, match=words):
         build(runs, **options)
 
 
-def test_a_folder_without_campaigns_is_a_sentence(tmp_path):
-    with pytest.raises(StoreError, match="a campaign's folder or a grid"):
+def test_a_folder_without_campaigns_is_rejected(tmp_path):
+    with pytest.raises(StoreError, match="the folder of a campaign or of a grid"):
         build(tmp_path)
 
 
-def test_a_missing_package_is_a_sentence(runs, monkeypatch):
+def test_a_missing_package_is_named(runs, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.style", None)
     with pytest.raises(MissingPackageError, match=r"pip install 'versionspace\[report\]'"):
         build(runs)

@@ -1,4 +1,4 @@
-"""Statistics on cases whose answers are known: worked out by hand, from tables, or by going through all signs."""
+"""Statistics on cases with known answers: by hand, from tables, or by enumerating all signs."""
 
 from itertools import product
 
@@ -12,34 +12,34 @@ from versionspace.report import statistics
 from versionspace.report.statistics import (
     area,
     bootstrap,
+    compare_pairs,
     holm,
     labels_to_reach,
-    pairs,
+    sample_mean,
     signed_rank,
-    spread,
     t_interval,
 )
 
 
-def test_the_deviation_is_the_samples():
-    found = spread([2, 4, 4, 4, 5, 5, 7, 9])  # squares sum to 32: 32/7, not 32/8
+def test_the_deviation_is_that_of_a_sample():
+    found = sample_mean([2, 4, 4, 4, 5, 5, 7, 9])  # squares sum to 32: 32/7, not 32/8
     assert found.mean == 5
     assert found.deviation == pytest.approx((32 / 7) ** 0.5)
 
 
-def test_one_value_has_no_deviation_and_none_has_no_mean():
-    assert spread([3.0]).deviation is None
-    assert spread([float("nan")]) is None
+def test_a_single_value_has_no_deviation_and_no_value_has_no_mean():
+    assert sample_mean([3.0]).deviation is None
+    assert sample_mean([float("nan")]) is None
 
 
-def test_the_t_interval_is_the_tables():
+def test_the_t_interval_agrees_with_tables():
     found = t_interval([1.0, 2.0, 3.0, 4.0])  # t_3 = 3.182, s = 1.291, √4 = 2
     assert (found.low, found.high) == pytest.approx((2.5 - 3.18245 * 0.645497, 2.5 + 3.18245 * 0.645497), abs=1e-4)
     assert t_interval([1.0]) is None
 
 
 def by_all_signs(differences):
-    """p by the definition: all 2ⁿ signs of the same ranks, zeros left out, mean ranks for ties."""
+    """Return p by definition: all 2ⁿ signs of the ranks, zeros dropped, mean ranks for ties."""
     there = [d for d in differences if d]
     ranks = stats.rankdata(np.abs(there)) if there else []
     total = sum(ranks)
@@ -50,30 +50,30 @@ def by_all_signs(differences):
 
 
 @given(st.lists(st.integers(-4, 4), max_size=9))
-def test_the_signed_rank_test_goes_through_all_signs(differences):
+def test_the_signed_rank_test_enumerates_all_signs(differences):
     assert signed_rank(differences).p == pytest.approx(by_all_signs(differences))
 
 
 @given(st.lists(st.floats(0.01, 1), min_size=1, max_size=12, unique=True), st.randoms())
-def test_without_ties_it_is_scipys_exact_test(sizes, random):
+def test_without_ties_it_equals_scipys_exact_test(sizes, random):
     sizes = np.arange(1, len(sizes) + 1) * 0.37
     signed = np.array([size * random.choice((-1, 1)) for size in sizes])
     assert signed_rank(signed).p == pytest.approx(stats.wilcoxon(signed, mode="exact").pvalue)
 
 
 @pytest.mark.parametrize(("n", "smallest"), [(1, 1.0), (2, 0.5), (3, 0.25), (4, 0.125), (6, 0.03125)])
-def test_no_data_gives_a_smaller_p_than_is_said(n, smallest):
+def test_no_data_give_less_than_the_smallest_p(n, smallest):
     best = signed_rank(np.arange(1, n + 1))
-    assert best.p == best.smallest == smallest
+    assert best.p == best.smallest_p == smallest
     assert signed_rank([1.0] * n).p == smallest  # ties do not change that
 
 
-def test_zeros_make_the_test_weaker():
+def test_zeros_weaken_the_test():
     found = signed_rank([0.0, 0.0, 1.0, 2.0])
-    assert (found.pairs, found.p, found.smallest) == (2, 0.5, 0.5)
+    assert (found.pairs, found.p, found.smallest_p) == (2, 0.5, 0.5)
 
 
-def test_differences_that_only_rounding_tells_apart_tie():
+def test_differences_that_are_equal_up_to_rounding_tie():
     found = signed_rank([0.9 - 0.8, -(0.8 - 0.7), 0.3])  # 0.1, −0.1 and 0.3: ranks 1.5, 1.5 and 3
     assert found.p == signed_rank([1, -1, 3]).p == 0.75
 
@@ -82,7 +82,7 @@ def test_many_pairs_do_not_overflow():
     assert signed_rank(np.arange(1, 81)).p == pytest.approx(2.0**-79)
 
 
-def test_holms_correction_is_worked_out_by_hand():
+def test_holms_correction_by_hand():
     # sorted .01 .02 .03 .5 → ·4 ·3 ·2 ·1 = .04 .06 .06 .5
     assert holm([0.5, 0.01, 0.03, 0.02]) == pytest.approx([0.5, 0.04, 0.06, 0.06])
     assert holm([0.9, 0.8]) == pytest.approx([1.0, 1.0])
@@ -97,26 +97,26 @@ def test_holm_never_lowers_a_p_and_keeps_the_order(ps):
     assert (np.diff(found[order]) >= 0).all()
 
 
-def test_pairs_win_lose_and_tie_by_what_is_better():
+def test_better_decides_wins_and_losses():
     matrix = [[0.9, 0.8], [0.7, 0.7], [0.6, 0.8], [0.9, np.nan]]
-    (found,) = pairs(matrix, ("a", "b"))
+    (found,) = compare_pairs(matrix, ("a", "b"))
     assert (found.wins, found.ties, found.losses) == (1, 1, 1)
-    (smaller,) = pairs([[1.0, 2.0], [1.0, 3.0]], ("a", "b"), better=-1)
+    (smaller,) = compare_pairs([[1.0, 2.0], [1.0, 3.0]], ("a", "b"), better=-1)
     assert (smaller.wins, smaller.losses, smaller.mean) == (2, 0, -1.5)
 
 
-def test_holms_family_is_all_pairs():
+def test_holms_correction_covers_all_pairs():
     rows = np.arange(6)[:, None] + np.array([0.0, 10.0, 30.0])
-    found = pairs(rows + np.random.default_rng(0).normal(size=rows.shape) * 0.01, ("a", "b", "c"))
+    found = compare_pairs(rows + np.random.default_rng(0).normal(size=rows.shape) * 0.01, ("a", "b", "c"))
     assert [pair.test.p for pair in found] == [0.03125] * 3
-    assert [pair.holm for pair in found] == [0.09375] * 3
+    assert [pair.holm_p for pair in found] == [0.09375] * 3
 
 
 def test_methods_without_a_common_seed_are_not_compared():
-    assert pairs([[1.0, np.nan], [np.nan, 1.0]], ("a", "b")) == ()
+    assert compare_pairs([[1.0, np.nan], [np.nan, 1.0]], ("a", "b")) == ()
 
 
-def test_the_bootstrap_waits_for_eight_seeds_and_is_seeded():
+def test_the_bootstrap_requires_eight_seeds_and_is_seeded():
     values = np.array([1.0, 2, 3, 4, 5, 6, 7, 8])
     assert bootstrap(values[:7]) is None
     first, again, other = bootstrap(values, 1), bootstrap(values, 1), bootstrap(values, 2)
@@ -125,14 +125,14 @@ def test_the_bootstrap_waits_for_eight_seeds_and_is_seeded():
     assert first.high == pytest.approx(6.0, abs=0.4)
 
 
-def test_the_area_is_the_trapezoids_over_the_range():
+def test_the_area_is_by_trapezoids_over_the_range():
     assert area([0, 10], [0.2, 0.4]) == pytest.approx(0.3)
     assert area([10, 20, 40], [0.0, 1.0, 1.0]) == pytest.approx(25 / 30)
     assert area([10], [0.5]) is None
     assert area([10, 20], [0.5, np.nan]) is None
 
 
-def test_labels_to_reach_are_on_straight_lines():
+def test_labels_to_reach_are_interpolated_linearly():
     x, y = [10, 20, 30, 40], [0.5, 0.6, 0.9, 0.8]
     assert labels_to_reach(x, y, 0.75) == 25
     assert labels_to_reach(x, y, 0.4) == 10  # from the start
@@ -141,8 +141,8 @@ def test_labels_to_reach_are_on_straight_lines():
     assert labels_to_reach([10, 20, 30], [0.9, 0.5, 0.9], 0.8) == 10  # the first time counts
 
 
-def test_a_bootstrap_that_is_not_made_is_none_in_a_pair(monkeypatch):
+def test_a_pair_of_fewer_than_eight_seeds_has_no_bootstrap(monkeypatch):
     matrix = np.random.default_rng(0).random((8, 2))
-    assert pairs(matrix[:7], ("a", "b"))[0].bootstrap is None
+    assert compare_pairs(matrix[:7], ("a", "b"))[0].bootstrap is None
     monkeypatch.setattr(statistics, "RESAMPLES", 500)
-    assert pairs(matrix, ("a", "b"))[0].bootstrap is not None
+    assert compare_pairs(matrix, ("a", "b"))[0].bootstrap is not None

@@ -1,4 +1,4 @@
-"""Tables in four formats, whatever is in them."""
+"""Tables in four formats, with any text in them."""
 
 import csv
 import io
@@ -9,8 +9,8 @@ from html.parser import HTMLParser
 import pytest
 
 from versionspace.report.document import Column, Table
-from versionspace.report.statistics import Interval, Spread
-from versionspace.report.tables import as_csv, as_html, as_latex, as_markdown, shown
+from versionspace.report.statistics import Interval, SampleMean
+from versionspace.report.tables import as_csv, as_html, as_latex, as_markdown, format_value
 
 NASTY = [
     "<script>alert(1)</script>",
@@ -22,16 +22,16 @@ NASTY = [
 
 
 def nasty():
-    rows = tuple((text, Spread(1.5, 0.25, 3), Interval(-0.5, 2.0), None) for text in NASTY)
+    rows = tuple((text, SampleMean(1.5, 0.25, 3), Interval(-0.5, 2.0), None) for text in NASTY)
     columns = (
-        Column("class & <b>"), Column("accuracy (%)", kind=Spread), Column("difference", signed=True, kind=Interval),
-        Column("p", kind=float),
+        Column("class & <b>"), Column("accuracy (%)", kind=SampleMean),
+        Column("difference", signed=True, kind=Interval), Column("p", kind=float),
     )  # fmt: skip
     return Table("nasty", "50% of <i> & $y_1$.", columns, rows, frozenset({(0, 1)}), frozenset({0, 4}))
 
 
 class Reader(HTMLParser):
-    """Tags and text, and whether every tag is closed in order."""
+    """Collects tags and text, and checks that tags are closed in order."""
 
     def __init__(self):
         super().__init__()
@@ -68,7 +68,7 @@ def test_csv_reads_back_at_full_precision():
     assert rows[0]["p"] == ""
 
 
-def test_markdown_has_as_many_cells_in_every_row():
+def test_markdown_has_the_same_number_of_cells_in_every_row():
     lines = [line for line in as_markdown(nasty()).splitlines() if line.startswith("|")]
     assert len(lines) == 7
     for line in lines:
@@ -76,7 +76,7 @@ def test_markdown_has_as_many_cells_in_every_row():
     assert "**1.50 ± 0.25**" in lines[2]
 
 
-def test_latex_is_balanced_and_compiles_where_latex_is(tmp_path):
+def test_latex_is_balanced_and_compiles_if_latex_is_installed(tmp_path):
     text = as_latex(nasty())
     bare = text.replace("\\\\", "").replace("\\{", "").replace("\\}", "")
     assert bare.count("{") == bare.count("}")
@@ -89,23 +89,23 @@ def test_latex_is_balanced_and_compiles_where_latex_is(tmp_path):
         (tmp_path / "table.tex").write_text(text)
         document = "\\documentclass{article}\\begin{document}\\input{table.tex}\\input{table.tex}\\end{document}"
         (tmp_path / "all.tex").write_text(document)
-        done = subprocess.run(
+        result = subprocess.run(
             [program, "-interaction=nonstopmode", "-halt-on-error", "all.tex"], cwd=tmp_path, capture_output=True,
             text=True, check=False,
         )  # fmt: skip
-        assert done.returncode == 0, done.stdout[-2000:]
+        assert result.returncode == 0, result.stdout[-2000:]
 
 
 @pytest.mark.parametrize(
     ("value", "column", "text"),
     [
-        (Spread(5.0, None, 1), Column("", kind=Spread), "5.00"),
-        (Spread(-0.001, 0.1, 2), Column("", signed=True, kind=Spread), "0.00 ± 0.10"),
+        (SampleMean(5.0, None, 1), Column("", kind=SampleMean), "5.00"),
+        (SampleMean(-0.001, 0.1, 2), Column("", signed=True, kind=SampleMean), "0.00 ± 0.10"),
         (0.5, Column("", signed=True, digits=1, kind=float), "+0.5"),
         (1234, Column("", kind=float), "1,234"),
         (None, Column(""), "–"),
         (Interval(-1.0, 1.0), Column("", digits=0, signed=True, kind=Interval), "−1 to +1"),
     ],
 )
-def test_numbers_as_people_read_them(value, column, text):
-    assert shown(value, column) == text
+def test_format_value(value, column, text):
+    assert format_value(value, column) == text

@@ -1,4 +1,4 @@
-"""The ledger: appended to, never changed, durable, read while written."""
+"""The ledger is only appended to, durable, and readable while it is written."""
 
 import sqlite3
 import subprocess
@@ -6,7 +6,8 @@ import sys
 
 import pytest
 
-from versionspace.store import Event, Ledger, Lock, LockedError, StoreError
+from versionspace.files import UNFINISHED
+from versionspace.store import CampaignFolder, Event, Ledger, StoreError
 from versionspace.store import ledger as ledgers
 
 
@@ -19,7 +20,7 @@ def labels(ids):
     return [Event("answered", 1, {"id": i, "class": "cat", "part": 0, "rank": 0}, who="anna") for i in ids]
 
 
-def test_events_come_back_as_they_went_in(path):
+def test_events_are_read_as_they_were_written(path):
     with Ledger.open(path) as ledger:
         ledger.append(labels([7, "é", 2**60]))
         ledger.append([Event("measured", 2, {"x": 0.1 + 0.2, "none": None}, environment={"seconds": {"fit": 1.5}})])
@@ -32,7 +33,7 @@ def test_events_come_back_as_they_went_in(path):
     assert all(e.at > 1e9 for e in found)
 
 
-def test_wal_and_full_sync(path):
+def test_the_journal_is_a_wal_with_full_synchronisation(path):
     with Ledger.open(path) as ledger:
         assert ledger._connection.execute("PRAGMA journal_mode").fetchone()[0] == "wal"
         assert ledger._connection.execute("PRAGMA synchronous").fetchone()[0] == 2
@@ -46,14 +47,14 @@ def test_events_are_neither_changed_nor_deleted(path):
                 ledger._connection.execute(statement)
 
 
-def test_the_same_uid_twice_is_one_event(path):
+def test_an_event_is_stored_once_per_uid(path):
     event = Event("answered", 1, {"id": 1, "class": "cat", "part": 0, "rank": 0}, uid="u1")
     with Ledger.open(path) as ledger:
         assert ledger.append([event]) == ledger.append([event, *labels([2])])[:1]
         assert len(ledger.events()) == 2
 
 
-def test_all_or_none(path):
+def test_events_are_appended_all_or_none(path):
     with Ledger.open(path) as ledger:
         with pytest.raises(ValueError, match="not JSON compliant"):
             ledger.append([*labels([1]), Event("measured", 1, {"x": float("nan")})])
@@ -62,7 +63,7 @@ def test_all_or_none(path):
         assert len(ledger.events()) == 1
 
 
-def test_a_reader_sees_what_is_committed_while_a_writer_writes(path):
+def test_a_reader_sees_events_as_they_are_committed(path):
     with Ledger.open(path) as writer:
         writer.append(labels([1]))
         with Ledger.view(path) as reader:
@@ -78,7 +79,7 @@ def test_a_reader_cannot_write(path):
         reader.append(labels([1]))
 
 
-def test_a_changed_event_is_found(path):
+def test_a_changed_event_is_detected(path):
     with Ledger.open(path) as ledger:
         ledger.append(labels([1, 2, 3]))
         assert ledger.damage() == []
@@ -91,7 +92,7 @@ def test_a_changed_event_is_found(path):
         assert ledger.damage() == ["event 2 (answered) was changed after it was written"]
 
 
-def test_a_damaged_file_is_a_sentence(path):
+def test_a_damaged_file_is_an_error_that_suggests_verify(path):
     with Ledger.open(path) as ledger:
         ledger.append(labels(range(200)))
     content = bytearray(path.read_bytes())
@@ -101,46 +102,49 @@ def test_a_damaged_file_is_a_sentence(path):
         ledger.events()
 
 
-def test_a_newer_schema_is_refused_and_an_older_one_brought_up(path, monkeypatch):
+@pytest.mark.parametrize("version", [0, 2])
+def test_another_format_is_rejected(path, version):
     with Ledger.open(path) as ledger:
         ledger.append(labels([1]))
-    monkeypatch.setattr(ledgers, "SCHEMA", 2)
-    monkeypatch.setitem(ledgers.MIGRATIONS, 1, "ALTER TABLE events ADD COLUMN place TEXT;")
-    with Ledger.open(path) as ledger:
-        assert len(ledger.events()) == 1
-        assert ledger._connection.execute("SELECT place FROM events").fetchall() == [(None,)]
-    monkeypatch.setattr(ledgers, "SCHEMA", 1)
+        ledger._connection.execute(f"PRAGMA user_version = {version}")
     for way in (Ledger.open, Ledger.view):
-        with pytest.raises(StoreError, match="upgrade"):
+        with pytest.raises(StoreError, match=f"expected a ledger of format 1, got format {version}. Use the version"):
             way(path)
 
 
-def test_killed_while_it_is_made_there_is_none(path, monkeypatch):
-    """A file without its table could not be read, and the campaign not go on."""
+def test_a_process_killed_while_creating_a_ledger_leaves_no_file(path, monkeypatch):
+    """A file without its table could not be read, and the campaign could not be resumed."""
     with monkeypatch.context() as patched:
-        patched.setattr(ledgers, "_migrate", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
-        with pytest.raises(KeyboardInterrupt):
+        patched.setattr(ledgers, "_TABLE", "CREATE TABLE events (number INTEGER); interrupted;")
+        with pytest.raises(StoreError, match="syntax error"):
             Ledger.open(path)
-    assert not path.exists()
+    assert list(path.parent.iterdir()) == []
     with Ledger.open(path) as ledger:
         ledger.append(labels([1]))
     assert [p.name for p in path.parent.iterdir()] == ["ledger.sqlite"]
 
 
-def test_a_lock_is_refused_while_held_and_gone_with_its_holder(tmp_path):
-    code = f"""
-import sys, time
+KILLED = """
+import os, sqlite3, sys
 from pathlib import Path
-from versionspace.store.layout import Lock
-Lock(Path({str(tmp_path)!r})).take(); print("held", flush=True); time.sleep(60)
+from versionspace.store import ledger
+connect = sqlite3.connect
+
+class Killed(sqlite3.Connection):
+    def executescript(self, script):
+        super().executescript(script.partition("CREATE TRIGGER")[0] + "COMMIT;")
+        os.kill(os.getpid(), 9)
+
+ledger.sqlite3.connect = lambda *given, **named: connect(*given, **named, factory=Killed)
+ledger.Ledger.open(Path(sys.argv[1]))
 """
-    holder = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
-    try:
-        assert holder.stdout.readline() == "held\n"
-        with pytest.raises(LockedError, match=f"process {holder.pid} is working on"):
-            Lock(tmp_path).take()
-    finally:
-        holder.kill()
-        holder.communicate()
-    with Lock(tmp_path):
-        pass
+
+
+def test_a_process_killed_by_a_signal_leaves_only_an_unfinished_file(path):
+    done = subprocess.run([sys.executable, "-c", KILLED, str(path)], check=False)
+    assert done.returncode == -9
+    assert not path.exists()
+    (left,) = path.parent.iterdir()
+    assert left.match(UNFINISHED)
+    CampaignFolder(path.parent).remove_unfinished()
+    assert list(path.parent.iterdir()) == []

@@ -1,5 +1,6 @@
-"""A campaign: propose images, accept answers, until the budget is spent. Whatever is shown was committed first."""
+"""A campaign: propose images and accept answers until the budget is spent. Whatever is shown was committed first."""
 
+import contextlib
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,22 +10,31 @@ from typing import Any
 import numpy as np
 
 from versionspace import rng
-from versionspace.campaign.cold_start import diverse, simple_features
-from versionspace.campaign.environment import TRUTH, agree, same_classes, same_truth
-from versionspace.campaign.first_ensemble import First
-from versionspace.campaign.images import Pictures, opened, restored, sentence
-from versionspace.campaign.round import ENDS, UNLABELLED, Rounds, Step, proposed, quiet
-from versionspace.campaign.setup import checked, keep, moved, place, truth_of_pool, untouched
-from versionspace.config import Config
-from versionspace.data import DATASETS, Dataset
-from versionspace.data.folder.scan import is_folder
+from versionspace.campaign.cold_start import select_diverse, simple_features
+from versionspace.campaign.datasets import Datasets, with_images
+from versionspace.campaign.environment import TRUTH, environment_events, reject_other_classes, reject_other_labels
+from versionspace.campaign.first_ensemble import FirstEnsemble
+from versionspace.campaign.images import CampaignImages, missing_message, restore_images
+from versionspace.campaign.round import ENDS, UNLABELLED, RoundRunner, Step, ignore_step, proposal_event
+from versionspace.campaign.setup import create_folder, has_no_work, write_config
+from versionspace.campaign.validation import pool_labels, validate_campaign
+from versionspace.config import Config, Policy
 from versionspace.errors import InputError
 from versionspace.oracle import Simulated
-from versionspace.store.errors import StoreError
-from versionspace.store.layout import Folder, Lock, read_arrays, read_config, write_arrays
-from versionspace.store.ledger import Event, Ledger
-from versionspace.store.state import Ask, replay
-from versionspace.text import printable
+from versionspace.store import (
+    Answered,
+    Ask,
+    CampaignFolder,
+    Event,
+    Ledger,
+    Lock,
+    State,
+    StoreError,
+    read_arrays,
+    read_stored_config,
+    replay,
+    write_arrays,
+)
 from versionspace.types import ImageId
 
 _log = logging.getLogger("versionspace.campaign")
@@ -35,7 +45,7 @@ Class = int | str
 
 @dataclass(frozen=True)
 class Proposal:
-    """Images to label, best first; those that were answered already are left out."""
+    """Images to label, best first. Those that were answered already are left out."""
 
     ids: tuple[ImageId, ...]
     utilities: tuple[float, ...]
@@ -45,15 +55,15 @@ class Proposal:
     """"audit", "initial", "cold start" or "query"."""
     classes: tuple[str, ...]
     files: tuple[str, ...] | None = None
-    """For a folder of images: where each lies, relative to the folder."""
+    """For a folder of images: the file of each, relative to the folder."""
 
 
 class Campaign:
-    """Algorithm 1 of the paper, on a dataset or with a person.
+    """Algorithm 1 of the paper, on a dataset or with a person. Make one with `create` or `open`.
 
     >>> import tempfile
-    >>> from versionspace.config import read
-    >>> config = read("demo", ["ensemble.members=2", "training.epochs=2", "budget.total=20"])
+    >>> from versionspace.config import read_config
+    >>> config = read_config("demo", ["ensemble.members=2", "training.epochs=2", "budget.total=20"])
     >>> with tempfile.TemporaryDirectory() as folder, Campaign.create(folder, config) as campaign:
     ...     oracle = campaign.oracle()
     ...     for proposal in campaign:
@@ -63,32 +73,29 @@ class Campaign:
     """
 
     def __init__(
-        self, folder: Folder, config: Config, ledger: Ledger, lock: Lock, dataset: Dataset, stored: Pictures | None,
-        first: First | None, threads: int | None, report: Callable[[Step], None], accept_different: bool,
+        self, folder: CampaignFolder, config: Config, lock: Lock, ledger: Ledger, state: State, images: CampaignImages,
+        runner: RoundRunner, accept_different: bool,
     ) -> None:  # fmt: skip
-        self.folder, self.config, self.dataset = folder, config, dataset
-        self._ledger, self._lock = ledger, lock
-        self._threads, self._accept_different = threads, accept_different
-        self.state = replay(ledger.events(), ledger=ledger.path)
-        self.pictures = stored or self._cut()
-        self.state.gone = self.pictures.gone
-        if self.state.gone:
-            _log.warning("%s", sentence(self.state.gone, self.pictures.files, self.pictures.whole.total))
-        self.rounds = Rounds(config, self.pictures, folder, first=first, threads=threads, report=report)
+        self.folder, self.config, self.state = folder, config, state
+        self.images, self.dataset, self.runner = images, images.dataset, runner
+        self._lock, self._ledger, self._accept_different = lock, ledger, accept_different
+        self._listeners: list[Callable[[Event], None]] = []
         self._features: np.ndarray[Any, Any] | None = None
 
     @classmethod
     def create(
-        cls, folder: Path | str, config: Config, *, images: Path | None = None, **options: Any
+        cls, folder: Path | str, config: Config, *, images: Path | None = None, datasets: Datasets | None = None,
+        **options: Any,
     ) -> "Campaign":  # fmt: skip
-        """Begins a campaign in a new folder, or goes on with one that has this very config."""
-        path, dataset = Path(folder), None
-        if untouched(Folder(path)):
-            now = config if images is None else moved(config, images)
-            dataset = opened(now)
-            checked(now, dataset)
-        place(path, config)
-        return cls.open(path, images=images, dataset=dataset, **options)
+        """Begin a campaign in a new folder, or resume one that has this config. ``options`` are those of `open`.
+
+        Raises InputError, before anything is written, if the campaign cannot run or the folder has another config.
+        """
+        path, datasets = Path(folder), datasets or Datasets()
+        if has_no_work(CampaignFolder(path)):
+            validate_campaign(config if images is None else with_images(config, images), datasets)
+        create_folder(path, config)
+        return cls.open(path, images=images, datasets=datasets, **options)
 
     @classmethod
     def open(
@@ -97,88 +104,119 @@ class Campaign:
         *,
         shared: Path | None = None,
         threads: int | None = None,
-        report: Callable[[Step], None] = quiet,
+        report: Callable[[Step], None] = ignore_step,
         accept_different: bool = False,
         images: Path | None = None,
-        dataset: Dataset | None = None,
+        datasets: Datasets | None = None,
     ) -> "Campaign":
-        """Goes on with a campaign.
+        """Resume a campaign, or begin one whose folder has only a config.
 
-        ``shared``: where methods of a grid keep the first ensemble. ``accept_different`` goes on though torch,
-        numpy or the processor, which may give other bits, are others than when it began; with a person nobody minds.
-        ``images``: where the folder of images lies now, if it was moved. ``dataset``: the config's, if at hand.
+        Args:
+            folder: the campaign's.
+            shared: where the methods of a grid share the first ensemble.
+            threads: CPU threads; None: all cores. Changes no result.
+            report: called with each step of a round, also from the threads that train.
+            accept_different: resume even if torch, NumPy or the CPU changed. A campaign that a person labels resumes
+                in any case.
+            images: the folder of images, if it was moved since the campaign began.
+            datasets: datasets that this process has opened before.
+
+        Raises StoreError if the folder holds no campaign, is in use or damaged, or if something changed that results
+        depend on; InputError if images are missing or a new campaign cannot run.
         """
-        found = Folder(Path(folder))
-        if not found.config.is_file():
+        paths = CampaignFolder(Path(folder))
+        if not paths.config.is_file():
             raise StoreError(
                 str(folder), expected="a campaign's folder, with campaign.toml in it", got="none",
                 fix="Begin one with Campaign.create or `versionspace run`.",
             )  # fmt: skip
-        found.refuse_lost()
-        config = read_config(found.config)
-        lock = Lock(found.path).take()
-        try:
-            ledger = Ledger.open(found.ledger)
-            try:
-                found.clean()
-                before, config = config, config if images is None else moved(config, images)
-                dataset = _dataset(found, config, ledger) if dataset is None else dataset
-                stored = _stored(found, config, dataset, ledger)
-                first = None if shared is None else First(shared)
-                grid = None if first is None else first.bits()
-                agree(config, dataset, ledger, threads, accept_different, grid=grid)
-                if config is not before:
-                    keep(found, config)
-                return cls(found, config, ledger, lock, dataset, stored, first, threads, report, accept_different)
-            except BaseException:
-                ledger.close()
-                raise
-        except BaseException:
-            lock.close()
-            raise
+        paths.reject_lost_ledger()
+        stored = read_stored_config(paths.config)
+        with contextlib.ExitStack() as on_error:
+            lock = Lock(paths.path).take()
+            on_error.callback(lock.close)
+            ledger = Ledger.open(paths.ledger)
+            on_error.callback(ledger.close)
+            paths.remove_unfinished()
+            config = stored if images is None else with_images(stored, images)
+            state = replay(ledger.events(), ledger=ledger.path)
+            campaign_images = _open_images(paths, config, state, datasets or Datasets())
+            first_ensemble = None if shared is None else FirstEnsemble(shared)
+            events = environment_events(
+                config, campaign_images.dataset, state, threads=threads, accept_different=accept_different,
+                first_ensemble=None if first_ensemble is None else first_ensemble.numerics(),
+            )  # fmt: skip
+            runner = RoundRunner(
+                config, campaign_images, paths, first_ensemble=first_ensemble, threads=threads, report=report
+            )  # fmt: skip
+            campaign = cls(paths, config, lock, ledger, state, campaign_images, runner, accept_different)
+            if events:
+                campaign.commit(events)
+            if config is not stored:
+                write_config(paths, config)
+            campaign._begin()
+            on_error.pop_all()
+        return campaign
+
+    def _begin(self) -> None:
+        """Commit the roles of the images if the campaign is new; warn about images that are missing if it is not."""
+        if self.state.split is None:
+            sha256 = write_arrays(self.folder.split, self.images.arrays())
+            counts = {name: len(ids) for name, ids in self.images.roles.arrays().items()}
+            truth = {TRUTH: self.images.digest()} if self.runner.policy.reproducible else {}
+            self.commit([Event("split", 0, {"sha256": sha256, "images": counts, **truth})])
+        self.state.missing = self.images.missing
+        if self.images.missing:
+            _log.warning(
+                "%s", missing_message(self.images.missing, self.images.files, self.images.all_roles.total)
+            )  # fmt: skip
 
     def propose(self) -> Proposal | None:
-        """The images to label next, committed before they are returned; None when the campaign has ended.
+        """Return the images to label next, committed before they are returned; None when the campaign has ended.
 
-        Trains the members where that is due. Asked again before all is answered, gives what is left of the same ask.
+        Trains the members when a round is due. Until all images are answered, it returns what is left of them.
         """
         while not self.state.ended:
             for ask in self.state.asks:
                 if self.state.is_open(ask):
-                    return self._shown(ask)
-            self.close_round()  # no-one can answer for images that are gone
-            self.commit(self._next())
-            self.rounds.forget_weights(self.state)
+                    return self._proposal(ask)
+            self.close_round()  # what is still unanswered are missing images
+            self.commit(self._next_events())
+            self.runner.delete_intermediate_weights(self.state)
         return None
 
     def accept(
         self, answers: Mapping[ImageId, Class | None], *, who: str = "", shown: Mapping[str, Any] | None = None,
         uids: Mapping[ImageId, str] | None = None,
     ) -> None:  # fmt: skip
-        """Stores answers, all or none; durable once it returns.
+        """Commit answers, all or none; they are durable when it returns.
 
-        A class is given by number or name; None skips: the image is not asked again in this campaign. Answers may be
-        few or many, late, and may correct earlier ones. ``shown``: what of the model's guess the person saw.
-        ``uids``: names of the events, so that sending one twice counts once.
+        Args:
+            answers: the class of each image by number or name; None skips the image, which is then not asked for again.
+                Answers may be partial, late, and may correct earlier ones.
+            who: the person who answers.
+            shown: what the person saw of the model's guess, stored with the answer.
+            uids: a unique id for each answer; an answer that is sent twice counts once.
+
+        Raises InputError, and commits nothing, if an image was never asked for or a class is unknown.
         """
         events = []
         for given, answer in answers.items():
             image: ImageId = given.item() if isinstance(given, np.generic) else given
-            place = self.state.places.get(image)
-            if place is None:
+            if image not in self.state.places:
                 raise InputError(
                     "answers", expected="images that this campaign has asked for", got=repr(image),
                     fix="Answer the ids of a proposal: they are the images' own, not positions.",
                 )  # fmt: skip
-            ask, rank = place
-            body = {"id": image, "class": self._class(answer), "part": ask.part, "rank": rank, **(shown or {})}
-            events.append(Event("answered", ask.round, body, who=who, uid=(uids or {}).get(image)))
+            ask, rank = self.state.places[image]
+            answered = Answered(image, self._class(answer), ask.part, rank, shown or {})
+            events.append(Event("answered", ask.round, answered.to_body(), who=who, uid=(uids or {}).get(image)))
         self.commit(events)
 
     def close_round(self) -> None:
-        """Goes on without the answers that are missing from this round; they may still come later.
+        """Continue without the answers that this round still lacks. They may be given later.
 
-        The audit cannot be closed: who leaves out what is hard to tell would find the classifiers better than they are.
+        Raises InputError for the audit: leaving out images that are hard to label would overestimate the accuracy.
         """
         if {ask.purpose for ask in self.state.asks if self.state.is_open(ask)} == {"audit"}:
             raise InputError(
@@ -189,65 +227,69 @@ class Campaign:
             self.commit([Event("closed", self.state.round)])
 
     def add_class(self, name: str) -> None:
-        """A class that nobody thought of at the start; rounds from now on know it."""
+        """Add a class that was not among the first ones; it counts from the next round on."""
         if not name.strip():
-            raise InputError("class", expected="a name", got=repr(name), fix="Type one.")
+            raise InputError("class", expected="a name", got=repr(name), fix="Pass one that is not empty.")
         if name not in self.state.classes:
             self.commit([Event("class", self.state.round, {"name": name})])
 
     @property
     def budget(self) -> int:
-        """Labels that may be given."""
+        """The number of labels that may be given."""
         return self.state.budget(self.config.budget.total)
 
     def reopen(self, budget: int | None = None) -> None:
-        """Goes on after the end: with a budget, until it is spent; without, to train once more on corrected labels.
+        """Continue a campaign that has ended: until ``budget`` is spent, or by default to train on corrected labels.
 
-        A stop rule that ended the campaign no longer counts once a budget is given. A campaign that is going on has
-        that budget from now on.
+        With a budget, the stop rule that ended the campaign no longer counts. The budget of a campaign that has not
+        ended changes at once. Raises InputError if more labels are given already than the budget allows.
         """
         least = max(1, self.state.spent())
-        wanted = max(self.budget, least) if budget is None else budget
-        if isinstance(wanted, bool) or not isinstance(wanted, int) or wanted < least:
+        total = max(self.budget, least) if budget is None else budget
+        if isinstance(total, bool) or not isinstance(total, int) or total < least:
             raise InputError(
                 "budget", expected=f"at least {least}, the labels that are given already", got=repr(budget),
-                fix="Leave the campaign as it is to stop here.",
+                fix="To stop here, leave the campaign as it is.",
             )  # fmt: skip
-        if self.state.ended or wanted != self.budget:
-            ruled = self.state.ended not in ("", *ENDS)
-            past = {"rules": "past"} if ruled and budget is not None else {}
-            if self.state.ended and self.config.oracle.kind != "person":
-                agree(self.config, self.dataset, self._ledger, self._threads, self._accept_different, on=True)
-            self.commit([Event("reopened", self.state.round, {"total": wanted, **past})])
+        if not self.state.ended and total == self.budget:
+            return
+        ended_by_rule = self.state.ended not in ("", *ENDS)
+        past = {"rules": "past"} if ended_by_rule and budget is not None else {}
+        resumed = []
+        if self.state.ended and self.runner.policy.reproducible:
+            resumed = environment_events(
+                self.config, self.dataset, self.state, threads=self.runner.threads,
+                accept_different=self._accept_different, reopening=True,
+            )  # fmt: skip
+        self.commit([*resumed, Event("reopened", self.state.round, {"total": total, **past})])
 
     def oracle(self) -> Simulated:
-        """Answers from the dataset's own labels, with the config's noise and silence."""
-        labels, found = truth_of_pool(self.config, self.pictures), self.config.oracle
-        return Simulated(
-            self.pictures.cut.pool, labels, len(self.dataset.classes), found.noise, found.abstain, seed=self.config.seed
-        )
+        """Return an oracle that answers from the dataset's own labels, with the config's noise and abstentions."""
+        labels, settings, pool = pool_labels(self.config, self.images), self.config.oracle, self.images.roles.pool
+        classes = len(self.dataset.classes)
+        return Simulated(pool, labels, classes, settings.noise, settings.abstain, seed=self.config.seed)
 
     def run(self) -> "Campaign":
-        """To the end, with the dataset's labels for answers."""
+        """Run to the end with the dataset's own labels as answers."""
         oracle = self.oracle()
         for proposal in self:
             self.accept(oracle.answer(proposal.ids), who="simulated")
         return self
 
     def __iter__(self) -> Iterator[Proposal]:
-        """Proposals until the end; each must be answered, or its round closed, before the next."""
+        """Yield proposals until the end; each must be answered, or its round closed, before the next."""
         before: tuple[int, int] | None = None
         while (proposal := self.propose()) is not None:
-            if before == (proposal.round, self.state.last):
+            if before == (proposal.round, self.state.last_event):
                 raise InputError(
                     "answers", expected="campaign.accept or campaign.close_round between proposals", got="neither",
                     fix="Pass {id: None} for images that cannot be labelled.",
                 )  # fmt: skip
-            before = (proposal.round, self.state.last)
+            before = (proposal.round, self.state.last_event)
             yield proposal
 
     def close(self) -> None:
-        """Ends the connection and gives the lock back."""
+        """Close the ledger and release the lock."""
         self._ledger.close()
         self._lock.close()
 
@@ -258,67 +300,66 @@ class Campaign:
         self.close()
 
     def commit(self, events: Sequence[Event]) -> None:
-        """Appends events, all or none, and takes them in; durable once it returns."""
+        """Append events to the ledger, all or none, and update the state; they are durable when it returns."""
         self._ledger.append(events)
-        replay(self._ledger.events(after=self.state.last), self.state)
+        committed = self._ledger.events(after=self.state.last_event)
+        replay(committed, self.state)
+        for listener in self._listeners:
+            for event in committed:
+                listener(event)
 
-    def _cut(self) -> Pictures:
-        """The images' roles: drawn and committed once, read from the folder ever after."""
-        found = Pictures(self.dataset, checked(self.config, self.dataset))
-        sha256 = write_arrays(self.folder.split, found.arrays())
-        counts = {name: len(ids) for name, ids in found.cut.arrays().items()}
-        known = {} if self.config.oracle.kind == "person" else {TRUTH: found.digest()}
-        self.commit([Event("split", 0, {"sha256": sha256, "images": counts, **known})])
-        return restored(self.dataset, read_arrays(self.folder.split))
+    def subscribe(self, listener: Callable[[Event], None]) -> None:
+        """Call ``listener`` with every committed event: at once with those so far, then with each new one."""
+        for event in self._ledger.events():
+            if event.number <= self.state.last_event:
+                listener(event)
+        self._listeners.append(listener)
 
-    def _next(self) -> list[Event]:
-        """The events that come next, when nothing is open."""
-        state, found = self.state, self.pictures.cut
-        purposes = {ask.purpose for ask in state.asks}
-        if len(found.audit) and "audit" not in purposes:
-            return [proposed(0, len(state.asks), "audit", found.audit, np.zeros(len(found.audit)))]
-        if len(found.initial) and "initial" not in purposes:
-            return [proposed(0, len(state.asks), "initial", found.initial, np.zeros(len(found.initial)))]
+    def _next_events(self) -> list[Event]:
+        """Return the events to commit next when no answer is awaited."""
+        state, roles = self.state, self.images.roles
+        asked = {ask.purpose for ask in state.asks}
+        for purpose, ids in (("audit", roles.audit), ("initial", roles.initial)):
+            if len(ids) and purpose not in asked:
+                return [proposal_event(0, len(state.asks), purpose, ids, np.zeros(len(ids)))]
         if not state.metrics and (events := self._cold_start()):
             return events
-        return self.rounds.compute(state, max(state.metrics, default=0) + 1)
+        return self.runner.run(state, max(state.metrics, default=0) + 1)
 
     def _cold_start(self) -> list[Event]:
-        """Asks for unlike images until each class has a label; no events: it is time to train."""
-        state, given = self.state, self.state.given()
-        missing = [name for name in state.classes if name not in given.values()]
-        if given and (len(self.pictures.cut.initial) or not missing):
+        """Return an ask for diverse images until each class has a label; no events when it is time to train."""
+        state, labels = self.state, self.state.training_labels()
+        unseen = [name for name in state.classes if name not in labels.values()]
+        if labels and (len(self.images.roles.initial) or not unseen):
             return []
-        left = self.rounds.candidates(state)
+        left = self.runner.askable(state)
         cap = self.config.cold_start.cap or 10 * len(state.classes)
         budget = self.budget - state.spent()
-        if len(given) >= cap or budget <= 0 or len(left) == 0:
-            if given:
-                _log.warning("no image of %s after %d labels: training starts without", ", ".join(missing), len(given))
+        if len(labels) >= cap or budget <= 0 or len(left) == 0:
+            if labels:
+                _log.warning("no image of %s after %d labels: training starts without", ", ".join(unseen), len(labels))
                 return []
             return [Event("ended", 0, {"why": UNLABELLED})]
-        ids = self.pictures.cut.askable()
+        ids = self.images.roles.askable()
         asked = np.array(list(state.places), ids.dtype)
         fresh = left[~np.isin(left, asked)]
-        if len(fresh) == 0:  # only images of rounds that were closed are left: they are asked again
+        if len(fresh) == 0:  # only images of closed rounds are left: ask for them again
             asked, fresh = ids[~np.isin(ids, left)], left
-        size = min(self.config.cold_start.size or max(2, len(state.classes)), cap - len(given), budget, len(fresh))
+        size = min(self.config.cold_start.size or max(2, len(state.classes)), cap - len(labels), budget, len(fresh))
         if self._features is None:
-            self._features = simple_features(self.pictures.pool(ids))
-        chosen, distances = diverse(self._features, ids, asked, size, rng.key(self.config.seed, "cold start"))
-        return [proposed(0, len(state.asks), "cold start", chosen, distances)]
+            self._features = simple_features(self.images.pixels(ids))
+        chosen, distances = select_diverse(self._features, ids, asked, size, rng.key(self.config.seed, "cold start"))
+        return [proposal_event(0, len(state.asks), "cold start", chosen, distances)]
 
-    def _shown(self, ask: Ask) -> Proposal:
-        left = set(self.state.unanswered(ask))
-        kept = [(i, u) for i, u in zip(ask.ids, ask.utilities, strict=True) if i in left]
-        ids = tuple(i for i, _ in kept)
+    def _proposal(self, ask: Ask) -> Proposal:
+        """Return what is left of an ask."""
+        unanswered = set(self.state.unanswered(ask))
+        left = [(i, utility) for i, utility in zip(ask.ids, ask.utilities, strict=True) if i in unanswered]
+        ids, utilities = tuple(i for i, _ in left), tuple(utility for _, utility in left)
         files = self.dataset.train.files
         if files is not None:
-            rows = self.dataset.train.rows(np.asarray(ids))
-            files = tuple(files[row] for row in rows)
-        return Proposal(
-            ids, tuple(u for _, u in kept), ask.round, ask.part, ask.purpose, tuple(self.state.classes), files
-        )
+            files = tuple(files[row] for row in self.dataset.train.rows(np.asarray(ids)))
+        return Proposal(ids, utilities, ask.round, ask.part, ask.purpose, tuple(self.state.classes), files)
 
     def _class(self, answer: Class | None) -> str | None:
         if answer is None:
@@ -334,27 +375,15 @@ class Campaign:
         )  # fmt: skip
 
 
-def _dataset(folder: Folder, config: Config, ledger: Ledger) -> Dataset:
-    """The images; of a campaign that has begun the folder may lie elsewhere now."""
-    name = config.data.name
-    begun = config.oracle.kind != "person" and "split" in ledger.kinds()
-    if begun and name not in DATASETS and not is_folder(Path(name).expanduser()):
-        raise InputError(
-            printable(name), expected="the folder of images that the campaign began with", got="no folder there",
-            fix=f"Put it back, or say where it is now: `versionspace resume {folder.path} --images FOLDER`.",
-        )  # fmt: skip
-    return opened(config)
-
-
-def _stored(folder: Folder, config: Config, dataset: Dataset, ledger: Ledger) -> Pictures | None:
-    """The images of a campaign that has begun; a folder that is not hers is refused before anything is written."""
-    state, person = replay(ledger.events(), ledger=ledger.path), config.oracle.kind == "person"
+def _open_images(folder: CampaignFolder, config: Config, state: State, datasets: Datasets) -> CampaignImages:
+    """Return a campaign's images; raise if the dataset is not the one that it began with, or if it cannot begin."""
+    dataset = datasets.open(config, folder.path if state.split is not None else None)
     if state.begun is not None:
-        same_classes(config, dataset, state.begun)
+        reject_other_classes(config, dataset, state.begun)
     if state.split is None:
-        return None
-    arrays = read_arrays(folder.split)
-    found = restored(dataset, arrays, partly=person)
-    if not person:
-        same_truth(found, state.split, arrays.get("test_truth"))
-    return found
+        return validate_campaign(config, datasets)
+    policy = Policy.of(config)
+    images = restore_images(dataset, read_arrays(folder.split), allow_missing=policy.allow_missing)
+    if policy.reproducible:
+        reject_other_labels(images, state.split)
+    return images

@@ -1,4 +1,4 @@
-"""Under what a campaign runs: versions, sizes, settings, classes. Written down at its start, compared ever after."""
+"""Record everything that affects bitwise reproducibility when a campaign begins; reject changes to it on resume."""
 
 import hashlib
 import logging
@@ -8,55 +8,111 @@ from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-import numpy as np
-
-from versionspace.campaign.images import Pictures
-from versionspace.campaign.learner import training_of
-from versionspace.config import VOTE, Config, settings
+from versionspace.campaign.images import CampaignImages
+from versionspace.campaign.learner import group_sizes, training_of
+from versionspace.config import VOTE, Config, Policy, flat_settings
 from versionspace.data import DATASETS, Dataset
-from versionspace.ensemble.settings import sizes
 from versionspace.machine import cores
-from versionspace.query.methods import TABLE
+from versionspace.query import TABLE
 from versionspace.runtime import arithmetic, pick_device
-from versionspace.store.errors import StoreError
-from versionspace.store.ledger import Event, Ledger, encoded
-from versionspace.store.state import replay
-from versionspace.types import Array
+from versionspace.store import Event, State, StoreError, canonical_json
 
 TRUTH = "truth"
-"""In the event of a split: a hash of the labels that a campaign with known ones goes by."""
+"""Key in the body of a "split" event: a hash of the known labels."""
 
-ROUNDING = "arithmetic"
-"""Among what a campaign runs under: what rounds."""
+ARITHMETIC = "arithmetic"
+"""Key in the environment of an event: what decides how floating-point numbers are rounded."""
 
 _log = logging.getLogger("versionspace.campaign")
 
 
-def agree(
-    config: Config, dataset: Dataset, ledger: Ledger, threads: int | None, accept_different: bool, *,
-    on: bool = False, grid: Mapping[str, Any] | None = None,
-) -> None:  # fmt: skip
-    """Writes down what could move a bit before anything is trained; on resume, refuses what would.
+def environment_events(
+    config: Config,
+    dataset: Dataset,
+    state: State,
+    *,
+    threads: int | None,
+    accept_different: bool,
+    first_ensemble: Mapping[str, Any] | None = None,
+    reopening: bool = False,
+) -> list[Event]:
+    """Return the event that records what a campaign runs under now; raise StoreError if that would change its results.
 
-    With a person nothing is to be repeated to the bit: what is other than before is written down again. One that has
-    ended is looked at under any versions, unless it is to go ``on``. ``grid``: what the first ensemble was trained
-    under, with which a new campaign of a grid is to start.
+    A campaign whose results need not be reproducible resumes under any versions and settings of the training; what
+    changed is recorded. A campaign that has ended may be read under any versions, and nothing is recorded, unless it is
+    ``reopening``. ``first_ensemble``: the `numerics` under which the first ensemble of its grid was trained.
     """
-    state, person = replay(ledger.events(), ledger=ledger.path), config.oracle.kind == "person"
+    reproducible = Policy.of(config).reproducible
+    body, environment = _body(config, dataset), _environment(config, threads)
+    if state.begun is None:
+        now = numerics(config)
+        if first_ensemble is not None and not accept_different:
+            _reject_other_numerics(first_ensemble, now, "grid")
+        return [Event("begun", 0, body, environment=environment | now)]
+    if reproducible:
+        _reject_other_settings(state.begun["config"], body["config"])
+    upgrades = _changed_versions(state.environment if reproducible else state.latest_environment, environment)
+    if state.ended and not reopening and (reproducible or not upgrades):
+        return []
+    changed = {key: body[key] for key in ("sizes", "training", "dataset", "net") if _differs(key, state.begun, body)}
+    _reject_other_training(config, state.begun, changed, accept_different)
+    if upgrades and not reproducible:
+        _log.warning("%s. Labels are unchanged; models may differ in their last bits.", "; ".join(upgrades))
+    now = numerics(config)
+    if reproducible and not accept_different:
+        _reject_other_numerics(state.environment, now, "campaign")
+        if first_ensemble is not None and not state.metrics:
+            _reject_other_numerics(first_ensemble, now, "grid")
+    moved = {} if state.begun["dataset"]["name"] == config.data.name else {"images": config.data.name}
+    return [Event("resumed", environment=environment | now | changed | moved)]
+
+
+def numerics(config: Config) -> dict[str, Any]:
+    """Return what can change a bit of a result and is no setting: versions, and how the CPU or device rounds.
+
+    Without the device if results need not be reproducible: labelling continues where the device is not available.
+    """
+    if not Policy.of(config).reproducible:
+        return {"versions": _versions()}
+    return {"versions": _versions(), ARITHMETIC: arithmetic(pick_device(config.machine.device))}
+
+
+def reject_other_classes(config: Config, dataset: Dataset, begun: Mapping[str, Any]) -> None:
+    """Raise StoreError if the classes changed: labels of a folder are numbers, and would mean other classes."""
+    before, now = list(begun["classes"]), _classes(config, dataset)
+    if before != now:
+        raise StoreError(
+            "classes", expected=f"{', '.join(before)}, as when the campaign began", got=", ".join(now),
+            fix="Restore the names of the class folders, or labels.csv, or begin anew in another folder.",
+        )  # fmt: skip
+
+
+def reject_other_labels(images: CampaignImages, split: Mapping[str, Any]) -> None:
+    """Raise StoreError if the known labels are not those of when the campaign began; ``split``: body of that event."""
+    if split[TRUTH] != images.digest():
+        raise StoreError(
+            "labels", expected="the labels of its images that the campaign began with", got="others",
+            fix="Move files that are in another class folder back, restore labels.csv, or begin anew.",
+        )  # fmt: skip
+
+
+def _body(config: Config, dataset: Dataset) -> dict[str, Any]:
     height, width, channels = dataset.train.images.shape[1:]
-    table = sizes(config.ensemble.net, (channels, height, width))
-    checks = dict(dataset.checksums) if dataset.report is None else {}
-    body: dict[str, Any] = {
+    checksums = dict(dataset.checksums) if dataset.report is None else {}
+    return {
         "method": config.query.method,
         "seed": config.seed,
-        "classes": list(config.data.classes or dataset.classes),
+        "classes": _classes(config, dataset),
         "net": config.ensemble.net,
-        "sizes": asdict(table),
+        "sizes": asdict(group_sizes(config, (channels, height, width))),
         "training": asdict(training_of(config, dataset.train.labels is not None)),
         "config": _settings(config),
-        "dataset": {"name": config.data.name, "sha256": hashlib.sha256(encoded(checks).encode()).hexdigest()},
+        "dataset": {"name": config.data.name, "sha256": hashlib.sha256(canonical_json(checksums).encode()).hexdigest()},
     }
-    environment: dict[str, Any] = {
+
+
+def _environment(config: Config, threads: int | None) -> dict[str, Any]:
+    return {
         "versions": _versions(),
         "python": platform.python_version(),
         "threads": threads or cores(),
@@ -64,125 +120,80 @@ def agree(
         "host": platform.node(),
         "system": platform.platform(),
     }
-    if state.begun is None:
-        now = bits(config)
-        if grid is not None and not accept_different:
-            _same_bits(grid, now, "grid")
-        ledger.append([Event("begun", 0, body, environment=environment | now)])
-        return
-    if not person:
-        _same_settings(state.begun, body)
-    changed = _others(state.newest if person else state.environment, environment)
-    if state.ended and not on and not (person and changed):
-        return
-    other = {name: body[name] for name in ("sizes", "training", "dataset", "net") if _differ(name, state.begun, body)}
-    for name in (n for n in other if n in ("dataset", "net") or not (person or (accept_different and n == "sizes"))):
-        rather = "go on with --accept-different: the numbers may then differ in their last bits."
-        raise StoreError(
-            f"{config.data.name}: {name}", expected=f"{state.begun[name]}, as when the campaign began",
-            got=str(body[name]),
-            fix=f"Go back to the version that began it, or {rather if name == 'sizes' else 'begin anew.'}",
-        )  # fmt: skip
-    if changed and person:
-        _log.warning("%s. Labels are as they were; models may differ in their last bits.", "; ".join(changed))
-    now = bits(config)
-    if not (person or accept_different):
-        _same_bits(state.environment, now, "campaign")
-        if grid is not None and not state.metrics:
-            _same_bits(grid, now, "grid")
-    ledger.append([Event("resumed", environment=environment | now | other | _moved(state.begun, config))])
 
 
-def bits(config: Config) -> dict[str, Any]:
-    """What could move a bit and is no setting: versions, and what rounds.
-
-    With a person nothing is repeated to the bit, and a device that is not there is the trainer's to name.
-    """
-    if config.oracle.kind == "person":
-        return {"versions": _versions()}
-    return {"versions": _versions(), ROUNDING: arithmetic(pick_device(config.machine.device))}
-
-
-def _others(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
-    before = then["versions"]
-    return [
-        f"{name} {before.get(name, 'none')} before, {here} now"
-        for name, here in now["versions"].items()
-        if before.get(name, "none") != here
-    ]
-
-
-def _same_bits(then: Mapping[str, Any], now: Mapping[str, Any], what: str) -> None:
-    """Ledgers and grids of older versions do not know what rounded."""
-    if changed := _others(then, now):
-        raise StoreError(
-            "versions", expected=f"those that the {what} began with", got="; ".join(changed),
-            fix="Install those, or go on with --accept-different: the numbers may then differ in their last bits.",
-        )  # fmt: skip
-    before, here = then.get(ROUNDING), now.get(ROUNDING)
-    if before is not None and here is not None and before != here:
-        raise StoreError(
-            "processor", expected=f"{before}, on which the {what} began", got=here,
-            fix="Go on there, or here with --accept-different: it rounds otherwise, and what is trained on other last "
-            "bits asks for other images.",
-        )  # fmt: skip
-
-
-def _differ(name: str, begun: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
-    """Of a folder only the images count, which are compared one by one, and not where it lies."""
-    if name == "dataset" and now["dataset"]["name"] not in DATASETS:
-        return bool(begun["dataset"]["sha256"] != now["dataset"]["sha256"])
-    return bool(begun[name] != now[name])
-
-
-def _moved(begun: Mapping[str, Any], config: Config) -> dict[str, str]:
-    name = config.data.name
-    return {} if begun["dataset"]["name"] == name else {"images": name}
-
-
-def same_classes(config: Config, dataset: Dataset, begun: Mapping[str, Any]) -> None:
-    """Labels of a folder are numbers of its classes: with other classes they would be those of others."""
-    before, now = list(begun["classes"]), list(config.data.classes or dataset.classes)
-    if before != now:
-        raise StoreError(
-            "classes", expected=f"{', '.join(before)}, as when the campaign began", got=", ".join(now),
-            fix="Name the folders of the classes, or labels.csv, as they were, or begin anew.",
-        )  # fmt: skip
-
-
-def same_truth(pictures: Pictures, split: Mapping[str, Any], test: Array | None) -> None:
-    """A campaign with known labels goes by those that it began with; ``test``: what was stored of them.
-
-    Older campaigns kept those of the test images alone.
-    """
-    now = pictures.truth("test")
-    same_test = test is None or (now is not None and np.array_equal(test, now))
-    if not same_test or (TRUTH in split and split[TRUTH] != pictures.digest()):
-        raise StoreError(
-            "labels", expected="the labels of its images that the campaign began with", got="others",
-            fix="Put files that were moved to another class, or labels.csv, back as they were, or begin anew.",
-        )  # fmt: skip
+def _classes(config: Config, dataset: Dataset) -> list[str]:
+    return list(config.data.classes or dataset.classes)
 
 
 def _settings(config: Config) -> dict[str, str]:
-    """A folder may be moved, its images are compared one by one; and a vote is only of some methods."""
-    moves = () if config.data.name in DATASETS else ("data.name",)
+    """Return the settings that must not change.
+
+    Not the path of a folder, which may be moved since its images are compared one by one; nor a vote that the method
+    does not use.
+    """
+    path = () if config.data.name in DATASETS else ("data.name",)
     unused = () if TABLE[config.query.method].takes_vote else (VOTE,)
-    return settings(config, but=("preset", *moves, *unused))
+    return flat_settings(config, ignore=("preset", *path, *unused))
 
 
-def _same_settings(begun: Mapping[str, Any], body: Mapping[str, Any]) -> None:
-    """Half of a campaign with other settings would be neither. Older ledgers know the method and the seed."""
-    before = begun.get("config") or {"query.method": repr(begun["method"]), "seed": repr(begun["seed"])}
-    now = body["config"]
+def _reject_other_settings(before: Mapping[str, str], now: Mapping[str, str]) -> None:
     changed = [
-        f"{key}: {before[key]} before, {now[key]} now" for key in before if now.get(key, before[key]) != before[key]
+        f"{key}: {before.get(key, 'nothing')} before, {now.get(key, 'nothing')} now"
+        for key in sorted({*before, *now})
+        if before.get(key) != now.get(key)
     ]
     if changed:
         raise StoreError(
             "campaign.toml", expected="the settings that the campaign began with", got="; ".join(changed),
-            fix="Put them back, or begin anew in another folder; Campaign.reopen changes the budget.",
+            fix="Restore them, or begin anew in another folder; Campaign.reopen changes the budget.",
         )  # fmt: skip
+
+
+def _reject_other_training(
+    config: Config, begun: Mapping[str, Any], changed: Mapping[str, Any], accept_different: bool
+) -> None:  # fmt: skip
+    fixed = {"dataset", "net"}
+    if Policy.of(config).reproducible:
+        fixed |= {"training"} if accept_different else {"training", "sizes"}
+    for key in changed:
+        if key in fixed:
+            fix = "resume with --accept-different: results may then differ." if key == "sizes" else "begin anew."
+            raise StoreError(
+                f"{config.data.name}: {key}", expected=f"{begun[key]}, as when the campaign began",
+                got=str(changed[key]), fix=f"Use the version of versionspace that began it, or {fix}",
+            )  # fmt: skip
+
+
+def _reject_other_numerics(before: Mapping[str, Any], now: Mapping[str, Any], what: str) -> None:
+    """``what`` began under ``before``: "campaign" or "grid"."""
+    if changed := _changed_versions(before, now):
+        raise StoreError(
+            "versions", expected=f"those that the {what} began with", got="; ".join(changed),
+            fix="Install those, or resume with --accept-different: results may then differ.",
+        )  # fmt: skip
+    if before[ARITHMETIC] != now[ARITHMETIC]:
+        raise StoreError(
+            "processor", expected=f"{before[ARITHMETIC]}, on which the {what} began", got=now[ARITHMETIC],
+            fix="Resume there, or here with --accept-different: this one rounds differently, so that trained members "
+            "differ and ask for other images.",
+        )  # fmt: skip
+
+
+def _changed_versions(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    known = before["versions"]
+    return [
+        f"{name} {known.get(name, 'none')} before, {installed} now"
+        for name, installed in now["versions"].items()
+        if known.get(name, "none") != installed
+    ]
+
+
+def _differs(key: str, begun: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
+    """Return whether a value changed. Of a folder of images, the path does not count."""
+    if key == "dataset" and now["dataset"]["name"] not in DATASETS:
+        return bool(begun["dataset"]["sha256"] != now["dataset"]["sha256"])
+    return bool(begun[key] != now[key])
 
 
 def _versions() -> dict[str, str]:

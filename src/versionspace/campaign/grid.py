@@ -1,75 +1,35 @@
-"""Many campaigns: every method with every seed, one after another or several at a time.
+"""Grids of campaigns: every method with every seed, one after another or several at a time.
 
     DIR/grid.toml           the config that they share
     DIR/METHOD/SEED/        one campaign each
     DIR/shared/SEED/        the first ensemble, the same for every method
 
-Nothing here imports torch: what cannot be run is refused, and the folders are there, before the heavy work begins.
+Imports no torch: whatever cannot run is rejected, and the folders are created, before the heavy work begins.
 """
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from versionspace.campaign.setup import bring, check, moved, prepare
-from versionspace.config import Config, changed, read, written
+from versionspace.campaign.datasets import Datasets, fetch_if_missing, with_images
+from versionspace.campaign.jobs import Executor, Job, Listener, Run
+from versionspace.campaign.local_executor import LocalExecutor
+from versionspace.campaign.progress import display
+from versionspace.campaign.setup import prepare_grid, validate_campaigns
+from versionspace.config import Config, answered_by_person, read_config, to_toml, with_changes
 from versionspace.errors import InputError
 from versionspace.machine import cores
-from versionspace.store.layout import CONFIG, GRID, SHARED, Folder, campaigns, is_campaign, read_config, write
-from versionspace.store.record import Record
-from versionspace.store.record import read as read_campaign
-
-
-@dataclass(frozen=True)
-class Job:
-    """One campaign to be run."""
-
-    folder: Path
-    shared: Path | None
-    threads: int
-    accept_different: bool = False
-    images: Path | None = None
-
-
-@dataclass(frozen=True)
-class News:
-    """What a running campaign tells: rounds as they end, and the stages between."""
-
-    folder: Path
-    kind: str
-    """"step", "round", "done", "failed" or "stopped"."""
-    round: int = 0
-    stage: str = ""
-    share: float = 0.0
-    labels: int = 0
-    text: str = ""
-    """The error, of a failed one."""
-
-
-Listener = Callable[[News], None]
-
-
-@dataclass(frozen=True)
-class Run:
-    """What `run` made.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     made = run("demo", methods=["random"], seeds=[0], out=folder, progress=False,
-    ...                changes=["ensemble.members=2", "training.epochs=1", "budget.total=20"])
-    ...     made.campaigns()[0].ended
-    'budget'
-    """
-
-    folder: Path
-    failed: dict[Path, str]
-    """Campaigns that could not go on, and why."""
-    stopped: bool = False
-    """Whether somebody pressed Ctrl-C."""
-
-    def campaigns(self) -> list[Record]:
-        """Every campaign of the folder, as far as it is."""
-        return [read_campaign(folder) for folder in campaigns(self.folder) if folder.ledger.exists()]
+from versionspace.store import (
+    CONFIG,
+    GRID,
+    SHARED,
+    CampaignFolder,
+    Record,
+    campaigns,
+    is_campaign,
+    read_campaign,
+    read_stored_config,
+    write_file,
+)
 
 
 def run(
@@ -82,97 +42,130 @@ def run(
     changes: Iterable[str] = (),
     progress: bool | Listener | None = None,
     accept_different: bool = False,
+    executor: Executor | None = None,
 ) -> Run:
-    """Runs campaigns to their end; called again with the same folder, goes on where they are.
+    """Run campaigns to their end. Called again with the same folder, it resumes those that have not ended.
 
     Args:
-        preset_or_config: a preset's name, a TOML file, or a `Config`.
-        methods: names of query methods; by default those of the config.
-        seeds: whole numbers; by default those of the config.
-        out: the folder; by default ``runs/`` and the preset's name.
-        jobs: campaigns at a time, each in a process of its own from 2 on; 0: one a core. Changes no result.
-        changes: such as ``"budget.total=200"``, to a preset, a file or a `Config`.
-        progress: whether to show it, or a function that hears of it.
-        accept_different: go on though torch, numpy or the processor are others than when a campaign began.
+        preset_or_config: the name of a preset, a TOML file, or a `Config`.
+        methods: names of query methods; by default the config's.
+        seeds: whole numbers; by default the config's.
+        out: the folder; by default ``runs/`` and the name of the preset.
+        jobs: campaigns to run at the same time, in worker processes if more than one; 0: one for each core. Changes no
+            result.
+        changes: changes to the config, such as ``"budget.total=200"``.
+        progress: whether to show progress, or a function to call with each `News`; by default shown.
+        accept_different: resume even if torch, NumPy or the CPU changed.
+        executor: runs the campaigns, see `versionspace.campaign.Executor`; by default this machine, ``jobs`` at a time.
+
+    Raises InputError, before anything is created, if a campaign cannot run. Campaigns that fail later are listed in the
+    result, and do not stop the others.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     made = run("demo", methods=["gvd"], seeds=[0], out=folder, progress=False,
-    ...                changes=["ensemble.members=2", "training.epochs=1", "budget.total=20"])
-    ...     len(made.campaigns())
+    ...     result = run("demo", methods=["gvd"], seeds=[0], out=folder, progress=False,
+    ...                  changes=["ensemble.members=2", "training.epochs=1", "budget.total=20"])
+    ...     len(result.campaigns())
     1
     """
-    _refuse_negative(jobs)
+    _reject_negative(jobs)
     changes = list(changes)
     if not isinstance(preset_or_config, Config):
-        config = read(preset_or_config, changes)
+        config = read_config(preset_or_config, changes)
     else:
-        config = changed(preset_or_config, changes) if changes else preset_or_config
-    folder = Path(out) if out is not None else Path("runs") / (config.preset or "campaign").replace("/", "-")
-    chosen = prepare(config, folder, methods, seeds)
-    return carry_on(chosen, folder, config, jobs, progress, accept_different)
+        config = with_changes(preset_or_config, changes) if changes else preset_or_config
+    root = Path(out) if out is not None else Path("runs") / (config.preset or "campaign").replace("/", "-")
+    datasets = Datasets()
+    folders = prepare_grid(config, root, methods, seeds, datasets)
+    executor = executor or _local_executor(jobs, len(folders), datasets)
+    return _execute(root, dict.fromkeys(folders, config), executor, progress, accept_different)
 
 
 def resume(
-    folder: str | Path, *, jobs: int = 1, progress: bool | Listener | None = None, accept_different: bool = False,
+    folder: str | Path,
+    *,
+    jobs: int = 1,
+    progress: bool | Listener | None = None,
+    accept_different: bool = False,
     images: str | Path | None = None,
-) -> Run:  # fmt: skip
-    """Goes on with every campaign of a folder; ``images``: where their folder of images lies now, if it was moved."""
-    _refuse_negative(jobs)
-    root, place = Path(folder), None if images is None else Path(images)
-    found = {c.path: read_config(c.path / CONFIG) for c in campaigns(root)}
-    if people := [path for path, config in found.items() if config.oracle.kind == "person"]:
-        raise InputError(
-            str(people[0]), expected="a campaign with known labels", got="one that a person labels",
-            fix=f"Go on with `versionspace label --campaign {people[0]}`.",
-        )  # fmt: skip
-    if place is not None:
-        found = {path: moved(config, place) for path, config in found.items()}
-    check(found)
-    made = carry_on(list(found), root, next(iter(found.values())), jobs, progress, accept_different, place)
-    if place is not None and not made.failed:
-        _moved(root, list(found), place)
-    return made
+    executor: Executor | None = None,
+) -> Run:
+    """Resume every campaign of a folder: one campaign, or a grid. Those that have ended are left as they are.
+
+    ``images``: the campaigns' folder of images, if it was moved; the other options are those of `run`. Raises
+    InputError if a person labels a campaign, or if one that has not begun cannot run.
+    """
+    _reject_negative(jobs)
+    root, moved = Path(folder), None if images is None else Path(images)
+    configs = {campaign.path: read_stored_config(campaign.config) for campaign in campaigns(root)}
+    for path, config in configs.items():
+        if answered_by_person(config):
+            raise InputError(
+                str(path), expected="a campaign with known labels", got="one that a person labels",
+                fix=f"Continue with `versionspace label --campaign {path}`.",
+            )  # fmt: skip
+    if moved is not None:
+        configs = {path: with_images(config, moved) for path, config in configs.items()}
+    datasets = Datasets()
+    validate_campaigns(configs, datasets)
+    executor = executor or _local_executor(jobs, len(configs), datasets)
+    result = _execute(root, configs, executor, progress, accept_different, moved)
+    if moved is not None and not result.failed:
+        _write_new_location(root, configs, datasets, moved)
+    return result
 
 
-def _moved(root: Path, folders: Sequence[Path], images: Path) -> None:
-    """Campaigns that had ended look there, too, and so do those that are added to the grid."""
-    from versionspace.campaign.campaign import Campaign
-
-    for path in folders:
-        if read_config(path / CONFIG) != moved(read_config(path / CONFIG), images):
-            Campaign.open(path, images=images).close()
-    if (root / GRID).is_file():
-        write(root / GRID, written(moved(read_config(root / GRID), images)).encode())
+def _local_executor(jobs: int, campaigns: int, datasets: Datasets) -> LocalExecutor:
+    """Divide the cores by the number of all campaigns, ended ones too: their threads stay the same on resume."""
+    return LocalExecutor(min(jobs or cores(), campaigns), datasets)
 
 
-def carry_on(
-    folders: Sequence[Path], root: Path, config: Config, jobs: int, progress: bool | Listener | None,
-    accept_different: bool, images: Path | None = None,
-) -> Run:  # fmt: skip
-    """Runs campaigns whose folders are there."""
-    from versionspace.campaign import local_executor
-    from versionspace.campaign.progress import display
-
-    side_by_side = min(jobs or cores(), len(folders))
-    threads = config.machine.threads or max(1, cores() // side_by_side)
+def _execute(
+    root: Path,
+    configs: Mapping[Path, Config],
+    executor: Executor,
+    progress: bool | Listener | None,
+    accept_different: bool,
+    images: Path | None = None,
+) -> Run:
+    """Run the campaigns that have not ended. Their folders exist."""
+    records = {path: _read(path) for path in configs}
     single = is_campaign(root)
-    todo = [
-        Job(path, None if single else root / SHARED / path.name, threads, accept_different, images)
-        for path in folders
-        if not _ended(path)
+    jobs = [
+        Job(
+            path,
+            shared=None if single else root / SHARED / path.name,
+            threads=configs[path].machine.threads,
+            accept_different=accept_different,
+            images=images,
+        )
+        for path, record in records.items()
+        if record is None or not record.ended
     ]
-    if todo:
-        bring(config.data.name)
-    with display(folders, progress) as listen:
-        return local_executor.execute(todo, root, side_by_side, listen)
+    for name in {configs[job.folder].data.name for job in jobs}:
+        fetch_if_missing(name)
+    with display(records, progress) as listener:
+        outcome = executor.execute(jobs, listener)
+    return Run(root, outcome.failed, outcome.stopped)
 
 
-def _ended(path: Path) -> bool:
-    found = Folder(path)
-    return found.ledger.exists() and bool(read_campaign(found).ended)
+def _read(path: Path) -> Record | None:
+    folder = CampaignFolder(path)
+    return read_campaign(folder) if folder.ledger.exists() else None
 
 
-def _refuse_negative(jobs: int) -> None:
+def _write_new_location(root: Path, configs: Mapping[Path, Config], datasets: Datasets, images: Path) -> None:
+    """Write the new path of the images to campaigns that had ended, and to the grid's config."""
+    from versionspace.campaign.campaign import Campaign  # imports torch
+
+    for path in configs:
+        stored = read_stored_config(path / CONFIG)
+        if stored != with_images(stored, images):
+            Campaign.open(path, images=images, datasets=datasets).close()
+    if (root / GRID).is_file():
+        write_file(root / GRID, to_toml(with_images(read_stored_config(root / GRID), images)).encode())
+
+
+def _reject_negative(jobs: int) -> None:
     if jobs < 0:
-        raise InputError("jobs", expected="0 or more", got=repr(jobs), fix="0 takes as many as there are cores.")
+        raise InputError("jobs", expected="0 or more", got=repr(jobs), fix="0 runs one campaign for each core.")

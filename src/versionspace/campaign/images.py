@@ -1,40 +1,249 @@
-"""The images of a campaign and what each is for: asked, held out to measure distances, audited, tested.
+"""The images of a campaign and the role of each: asked, held out as reference, audited, tested.
 
-Images that are gone from a folder, or have changed, since a campaign on it began: which, and what is said of them.
-
-A person's campaign goes on without them: they are not asked, trained on or measured on until they are back as they
-were, and their labels are kept. A campaign with known labels is to end the same whenever it is run, and refuses.
+Roles are drawn once and stored. Images may later go missing from a folder or change their content, which gives them
+another id. Where the campaign's policy allows it they are left out until they are back: they are not asked for, trained
+on or measured on, and their labels are kept. Otherwise they are rejected by name.
 """
 
 import hashlib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from versionspace import rng
-from versionspace.config import Config
-from versionspace.data import DATASETS, Dataset, Subset, draw, load, split
-from versionspace.data.folder.decode import frame
-from versionspace.data.folder.scan import is_folder
+from versionspace.config import Config, Policy
+from versionspace.data import Dataset, Subset, draw, split
 from versionspace.errors import InputError
-from versionspace.store.layout import KEY, SETS, names_in, packed
-from versionspace.store.record import as_ids
+from versionspace.store import FILE_NAMES, SPLIT_SETS, as_ids, pack_names, unpack_names
 from versionspace.text import printable
 from versionspace.types import Array, ArrayLike, ImageId, Ints
 
-FEWEST = 0.1
-"""A folder with a smaller share of a campaign's images is another folder."""
-_NAMED = 5
+MAX_REFERENCE = 5_000
+"""The largest number of images of the pool that are held out as reference where there is no validation set."""
+
+MIN_SHARE = 0.1
+"""A folder with a smaller share of a campaign's images is taken for another folder."""
+
+_LISTED = 5
+"""Images that a message names."""
 
 
-def named_now(dataset: Dataset, stored: Mapping[ImageId, str]) -> dict[ImageId, str]:
-    """Where each image of a folder lies now, or lay before it was gone.
+@dataclass(frozen=True)
+class Roles:
+    """Ids by role, each ascending. Those of test are of the dataset's own test images where it has some."""
 
-    Empty where another image of the campaign has that name now: no label goes to the wrong file.
+    pool: Array
+    """All of it: images that may be asked for, and those of reference and audit."""
+    validation: Array
+    test: Array
+    initial: Array
+    """Part of the pool: labelled first."""
+    reference: Array
+    """Part of the pool: distances are measured on it, and it is never asked for. Empty if there is a validation set."""
+    audit: Array
+    """Part of the pool: labelled to measure accuracy, never trained on."""
+
+    @property
+    def total(self) -> int:
+        """The number of images."""
+        return sum(len(getattr(self, name)) for name in SPLIT_SETS)
+
+    def askable(self) -> Array:
+        """Return the ids that a query method may choose."""
+        return self.pool[~np.isin(self.pool, np.concatenate([self.reference, self.audit]))]
+
+    def arrays(self) -> dict[str, Array]:
+        """Return the ids by role, as they are stored."""
+        return {name: getattr(self, name) for name in self.__dataclass_fields__}
+
+
+def draw_roles(config: Config, dataset: Dataset) -> Roles:
+    """Draw the roles of a campaign's images: a function of dataset, seed and sizes alone.
+
+    The audit is drawn first, uniformly from the whole pool; reference and first labels come from the rest.
+    """
+    data = config.data
+    trusted = Policy.of(config).trust_folder_labels
+    if not trusted:
+        parts = {name: getattr(dataset, name) for name in subsets_with_other_folders(dataset, dataset.classes)}
+        dataset = replace(dataset, **{name: replace(part, labels=None) for name, part in parts.items() if part})
+    drawn = split(
+        dataset,
+        pool=data.pool,
+        validation=data.validation,
+        test=data.test,
+        initial=data.initial if trusted else 0,
+        seed=config.seed,
+        balanced=data.balanced and trusted,
+    )
+    seed = rng.key(config.seed, "cut")
+    audit = draw(dataset, drawn.pool, config.budget.audit, "audit", seed=seed, balanced=False)
+    rest = np.setdiff1d(drawn.pool, audit)
+    held_out = 0 if len(drawn.validation) else min(MAX_REFERENCE, len(rest) // 5)
+    reference = draw(dataset, rest, held_out, "reference", seed=seed, balanced=False)
+    initial = drawn.initial
+    if len(initial) and len(audit) + len(reference):
+        left = np.setdiff1d(rest, reference)
+        initial = draw(dataset, left, len(initial), "initial", seed=config.seed, balanced=data.balanced)
+    return Roles(drawn.pool, drawn.validation, drawn.test, initial, reference, audit)
+
+
+def subsets_with_other_folders(dataset: Dataset, classes: tuple[str, ...]) -> set[str]:
+    """Return the subsets of a dataset whose sub-folders are not all named after classes, and so are no labels."""
+    sources = dataset.report.sources if dataset.report else ()
+    return {source.subset for source in sources if not source.from_table and set(source.classes) - set(classes)}
+
+
+class CampaignImages:
+    """Pixels and true classes by id. Pixels are read on access: the pool may be larger than memory.
+
+    Args:
+        dataset: where they come from.
+        roles: of the images that are present.
+        all_roles: of all images that were present when the campaign began; by default the same.
+        stored_files: the file of each image at that time, for a folder of images.
+    """
+
+    def __init__(
+        self,
+        dataset: Dataset,
+        roles: Roles,
+        all_roles: Roles | None = None,
+        stored_files: Mapping[ImageId, str] | None = None,
+    ) -> None:
+        self.dataset, self.roles = dataset, roles
+        self.all_roles = roles if all_roles is None else all_roles
+        self._own_subsets = {"validation": dataset.validation, "test": dataset.test}
+        self._views: dict[str, ArrayLike] = {}
+        self._stored_files = stored_files or {}
+        pairs = [(getattr(self.all_roles, name), getattr(roles, name)) for name in SPLIT_SETS]
+        self.missing: frozenset[ImageId] = frozenset(
+            i for before, now in pairs if before is not now for i in as_ids(np.setdiff1d(before, now))
+        )
+        """Images that are missing or have changed."""
+
+    @cached_property
+    def files(self) -> dict[ImageId, str]:
+        """The file of each image of a folder; of a missing one, the file when the campaign began."""
+        return current_files(self.dataset, self._stored_files)
+
+    @property
+    def reference_set(self) -> str:
+        """The set of images that distances are measured on: "validation" or "reference"."""
+        return "validation" if len(self.all_roles.validation) else "reference"
+
+    def arrays(self) -> dict[str, Array]:
+        """Return what is stored when a campaign begins: ids by role, true classes of test, names of files."""
+        arrays, truth = self.roles.arrays(), self.truth("test")
+        if truth is not None:
+            arrays["test_truth"] = truth
+        if self.dataset.train.files is not None:
+            arrays[FILE_NAMES] = pack_names([file for name in SPLIT_SETS for file in self._files(name)])
+        return arrays
+
+    def pixels(self, ids: Array) -> ArrayLike:
+        """Return the pixels of images of the pool."""
+        return self.dataset.train.view(ids)
+
+    def of(self, name: str) -> ArrayLike:
+        """Return the pixels of a whole set: "pool", "validation", "test", "reference" or "audit"."""
+        if name not in self._views:
+            self._views[name] = self._subset(name).view(getattr(self.roles, name))
+        return self._views[name]
+
+    def truth(self, name: str) -> Ints | None:
+        """Return the true classes of a whole set; None if it is empty or any class is unknown."""
+        part, ids = self._subset(name), getattr(self.roles, name)
+        if part.labels is None or len(ids) == 0:
+            return None
+        labels = part.labels[part.rows(ids)]
+        return None if (labels < 0).any() else labels
+
+    def digest(self) -> str:
+        """Return a hash of all ids and their known labels, which does not depend on the order of files."""
+        content = hashlib.sha256()
+        for name in SPLIT_SETS:
+            part, ids = self._subset(name), getattr(self.roles, name)
+            labels = np.full(len(ids), -1) if part.labels is None else part.labels[part.rows(ids)]
+            content.update(np.ascontiguousarray(ids).tobytes() + np.asarray(labels, np.int64).tobytes())
+        return content.hexdigest()
+
+    def expand_to_pool(self, values: Array) -> Array:
+        """Return one value for each image of the pool as it began, from those of the present images; 0 for others."""
+        expanded = np.zeros(len(self.all_roles.pool), values.dtype)
+        expanded[np.isin(self.all_roles.pool, self.roles.pool)] = values
+        return expanded
+
+    def _files(self, name: str) -> list[str]:
+        part = self._subset(name)
+        return [(part.files or ())[row] for row in part.rows(getattr(self.roles, name))]
+
+    def _subset(self, name: str) -> Subset:
+        part = self._own_subsets.get(name)
+        return self.dataset.train if part is None else part
+
+
+def restore_images(
+    dataset: Dataset, arrays: Mapping[str, Array], *, allow_missing: bool = False
+) -> CampaignImages:  # fmt: skip
+    """Return the images of a campaign from what was stored when it began.
+
+    Raises InputError if images are missing. With ``allow_missing`` they are left out, and it raises only if hardly any
+    image of the pool is left, or none to measure distances on.
+    """
+    all_roles = Roles(**{name: arrays[name] for name in Roles.__dataclass_fields__})
+    files = unpack_names(arrays)
+    images = CampaignImages(dataset, _present(dataset, all_roles), all_roles, files)
+    if images.missing and not allow_missing:
+        raise InputError(
+            "images", expected=f"all {all_roles.total} images of the campaign",
+            got=f"{len(images.missing)} missing: {name_images(images.missing, files)}",
+            fix="Put the files back; they are recognised by their content, whatever their names.",
+        )  # fmt: skip
+    if images.missing:
+        _reject_other_folder(as_ids(all_roles.pool), images.missing, dataset)
+        _reject_missing_reference(as_ids(getattr(all_roles, images.reference_set)), images.missing, files)
+    return images
+
+
+def _present(dataset: Dataset, roles: Roles) -> Roles:
+    """Return the roles of the images that the dataset has."""
+    own = {"validation": dataset.validation, "test": dataset.test}
+    parts = {name: part for name, part in own.items() if part is not None}
+    kept = {}
+    for name, ids in roles.arrays().items():
+        present = np.isin(ids, parts.get(name, dataset.train).ids) if len(ids) else np.ones(0, np.bool_)
+        kept[name] = ids if present.all() else ids[present]
+    return Roles(**kept)
+
+
+def _reject_other_folder(pool: Sequence[ImageId], missing: Collection[ImageId], dataset: Dataset) -> None:
+    present = sum(i not in missing for i in pool)
+    if present < MIN_SHARE * len(pool):
+        raise InputError(
+            "images", expected=f"the {len(pool)} images of this campaign",
+            got=f"{present or 'none'} of them in the {printable(dataset.source)}",
+            fix="Pass the folder that holds them now, or put them back. The labels are safe: `versionspace export`.",
+        )  # fmt: skip
+
+
+def _reject_missing_reference(
+    reference: Sequence[ImageId], missing: Collection[ImageId], files: Mapping[ImageId, str]
+) -> None:  # fmt: skip
+    if reference and all(i in missing for i in reference):
+        raise InputError(
+            "images", expected=f"at least one of the {len(reference)} images that distances are measured on",
+            got=f"none: {name_images(reference, files)}",
+            fix="Put some of them back, with the same content. The labels are safe: `versionspace export`.",
+        )  # fmt: skip
+
+
+def current_files(dataset: Dataset, stored: Mapping[ImageId, str]) -> dict[ImageId, str]:
+    """Return the file of each image of a folder; of a missing one, the ``stored`` file of when the campaign began.
+
+    A stored name that another image of the campaign has now becomes empty, so that no label goes to the wrong file.
     """
     parts = [part for part in (dataset.train, dataset.validation, dataset.test) if part is not None]
     now = {i: file for part in parts for i, file in zip(as_ids(part.ids), part.files or (), strict=False)}
@@ -42,276 +251,27 @@ def named_now(dataset: Dataset, stored: Mapping[ImageId, str]) -> dict[ImageId, 
     return {i: "" if file in taken else file for i, file in stored.items()} | now
 
 
-def listed(images: Collection[ImageId], names: Mapping[ImageId, str]) -> str:
-    """The first few by name; where that is not known, by the start of their id.
+def name_images(images: Collection[ImageId], files: Mapping[ImageId, str]) -> str:
+    """Return the first few images by file name, or by the start of the id if the name is unknown.
 
-    >>> listed(["ab" * 32, "cd" * 32], {"cd" * 32: "2.png"})
+    >>> name_images(["ab" * 32, "cd" * 32], {"cd" * 32: "2.png"})
     '2.png, abababababab…'
     """
-    found = sorted(printable(names.get(i) or f"{i}"[:12] + ("…" if len(f"{i}") > 12 else "")) for i in images)
-    more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
-    return ", ".join(found[:_NAMED]) + more
+    names = sorted(printable(files.get(i) or f"{i}"[:12] + ("…" if len(f"{i}") > 12 else "")) for i in images)
+    more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
+    return ", ".join(names[:_LISTED]) + more
 
 
-def sentence(gone: Collection[ImageId], names: Mapping[ImageId, str], of: int) -> str:
-    """What a person is told.
+def missing_message(missing: Collection[ImageId], files: Mapping[ImageId, str], total: int) -> str:
+    """Return the warning that a person sees.
 
-    >>> print(sentence(["ab"], {"ab": "cat.jpg"}, 60))
-    1 of 60 images is missing, or has changed since labelling began: cat.jpg. It is left out until it is back as it was;
-    labels are kept.
+    >>> print(missing_message(["ab"], {"ab": "cat.jpg"}, 60))
+    1 of 60 images is missing or has changed since labelling began: cat.jpg. It is left out until the original file is
+    back; labels are kept.
     """
-    are, have, they = ("is", "has", "It is") if len(gone) == 1 else ("are", "have", "They are")
-    until = "it is back as it was" if len(gone) == 1 else "they are back as they were"
+    one = len(missing) == 1
     return (
-        f"{len(gone)} of {of} images {are} missing, or {have} changed since labelling began: {listed(gone, names)}. "
-        f"{they} left out until {until}; labels are kept."
+        f"{len(missing)} of {total} images {'is' if one else 'are'} missing or {'has' if one else 'have'} changed "
+        f"since labelling began: {name_images(missing, files)}. {'It is' if one else 'They are'} left out until the "
+        f"original {'file is' if one else 'files are'} back; labels are kept."
     )
-
-
-def refused(gone: Collection[ImageId], names: Mapping[ImageId, str], of: int) -> InputError:
-    """For a campaign that must have all of its images."""
-    return InputError(
-        "images", expected=f"all {of} images of the campaign", got=f"{len(gone)} missing: {listed(gone, names)}",
-        fix="Put the files back where they were; their content tells which they are.",
-    )  # fmt: skip
-
-
-def refuse_other(ids: Sequence[ImageId], gone: Collection[ImageId], dataset: Dataset) -> None:
-    """A folder that holds hardly an image of the pool is another one."""
-    there = sum(i not in gone for i in ids)
-    if there < FEWEST * len(ids):
-        raise InputError(
-            "images", expected=f"the {len(ids)} images of this campaign",
-            got=f"{there or 'none'} of them in the {printable(dataset.source)}",
-            fix="Pass the folder that holds them now, or put them back. The labels are safe: `versionspace export`.",
-        )  # fmt: skip
-
-
-def refuse_unmeasured(ids: Sequence[ImageId], gone: Collection[ImageId], names: Mapping[ImageId, str]) -> None:
-    """Without any of the images that distances are measured on there is no diameter."""
-    if ids and all(i in gone for i in ids):
-        raise InputError(
-            "images", expected=f"one at least of the {len(ids)} images that distances are measured on",
-            got=f"none: {listed(ids, names)}",
-            fix="Put some of them back as they were. The labels are safe: `versionspace export`.",
-        )  # fmt: skip
-
-
-REFERENCE = 5_000
-"""At most so many images of the pool are held out to measure distances, where there is no validation set."""
-
-
-@dataclass(frozen=True)
-class Cut:
-    """Ids, ascending. Those of test are of the dataset's own test part where it has one."""
-
-    pool: Array
-    """All of it: what may be asked, and also reference and audit."""
-    validation: Array
-    test: Array
-    initial: Array
-    reference: Array
-    """Held out of the pool and never asked; empty where the validation set serves."""
-    audit: Array
-
-    @property
-    def total(self) -> int:
-        """All images."""
-        return sum(len(getattr(self, name)) for name in SETS)
-
-    def askable(self) -> Array:
-        """Images that a method may choose."""
-        return self.pool[~np.isin(self.pool, np.concatenate([self.reference, self.audit]))]
-
-    def arrays(self) -> dict[str, Array]:
-        """By name, as they are stored."""
-        return {name: getattr(self, name) for name in self.__dataclass_fields__}
-
-
-def cut(config: Config, dataset: Dataset) -> Cut:
-    """Draws a campaign's cut: a function of dataset, seed and sizes alone.
-
-    The audit is drawn first, uniformly from the whole pool; the reference and the first labels come from the rest.
-    """
-    data = config.data
-    person = config.oracle.kind == "person"
-    if person:
-        parts = {name: getattr(dataset, name) for name in _only_folders(dataset, dataset.classes)}
-        dataset = replace(dataset, **{name: replace(part, labels=None) for name, part in parts.items() if part})
-    found = split(
-        dataset,
-        pool=data.pool,
-        validation=data.validation,
-        test=data.test,
-        initial=0 if person else data.initial,
-        seed=config.seed,
-        balanced=data.balanced and not person,
-    )
-    seed = rng.key(config.seed, "cut")
-    audit = draw(dataset, found.pool, config.budget.audit, "audit", seed=seed, balanced=False)
-    rest = np.setdiff1d(found.pool, audit)
-    held = 0 if len(found.validation) else min(REFERENCE, len(rest) // 5)
-    reference = draw(dataset, rest, held, "reference", seed=seed, balanced=False)
-    initial = found.initial
-    if len(initial) and len(audit) + len(reference):
-        left = np.setdiff1d(rest, reference)
-        initial = draw(dataset, left, len(initial), "initial", seed=config.seed, balanced=data.balanced)
-    return Cut(found.pool, found.validation, found.test, initial, reference, audit)
-
-
-class Pictures:
-    """Pixels and truth by id. Pixels are read when they are looked at: the pool may be larger than memory.
-
-    ``cut`` is of the images that are there, ``whole`` of all that were there when the campaign began, and ``stored``
-    says where they lay then.
-    """
-
-    def __init__(
-        self, dataset: Dataset, found: Cut, whole: Cut | None = None, stored: Mapping[ImageId, str] | None = None
-    ) -> None:
-        self.dataset, self.cut, self.whole = dataset, found, found if whole is None else whole
-        self._validation = dataset.train if dataset.validation is None else dataset.validation
-        self._test = dataset.train if dataset.test is None else dataset.test
-        self._kept: dict[str, ArrayLike] = {}
-        self._stored = stored or {}
-        pairs = [(getattr(self.whole, name), getattr(found, name)) for name in SETS]
-        self.gone: frozenset[ImageId] = frozenset(
-            i for before, now in pairs if before is not now for i in as_ids(np.setdiff1d(before, now))
-        )
-        """Images that are not there, or have changed, and so are others."""
-
-    @cached_property
-    def files(self) -> dict[ImageId, str]:
-        """Where each image of a folder lies, or lay before it was gone."""
-        return named_now(self.dataset, self._stored)
-
-    def arrays(self) -> dict[str, Array]:
-        """What is stored when a campaign begins: ids, the truth of test and names of files, where they are known."""
-        truth, out = self.truth("test"), self.cut.arrays()
-        if truth is not None:
-            out["test_truth"] = truth
-        if self.dataset.train.files is not None:
-            out[KEY] = packed([file for name in SETS for file in self._files(name)])
-        return out
-
-    def _files(self, name: str) -> list[str]:
-        part = self._part(name)
-        return [(part.files or ())[row] for row in part.rows(getattr(self.cut, name))]
-
-    def over_whole_pool(self, values: Array) -> Array:
-        """One value for each image of the pool as it began, from those of the images that are there; 0 for others."""
-        out = np.zeros(len(self.whole.pool), values.dtype)
-        out[np.isin(self.whole.pool, self.cut.pool)] = values
-        return out
-
-    def pool(self, ids: Array) -> ArrayLike:
-        """Pixels of images of the pool."""
-        return self.dataset.train.view(ids)
-
-    def of(self, name: str) -> ArrayLike:
-        """Pixels of all of "pool", "validation", "test", "reference" or "audit"."""
-        if name not in self._kept:
-            self._kept[name] = self._part(name).view(getattr(self.cut, name))
-        return self._kept[name]
-
-    def truth(self, name: str) -> Ints | None:
-        """Their classes; None where any is unknown."""
-        part = self._part(name)
-        if part.labels is None or len(getattr(self.cut, name)) == 0:
-            return None
-        labels = part.labels[part.rows(getattr(self.cut, name))]
-        return None if (labels < 0).any() else labels
-
-    def digest(self) -> str:
-        """A hash of all images and their known labels, whatever the order of the files."""
-        found = hashlib.sha256()
-        for name in SETS:
-            part, ids = self._part(name), getattr(self.cut, name)
-            labels = np.full(len(ids), -1) if part.labels is None else part.labels[part.rows(ids)]
-            found.update(np.ascontiguousarray(ids).tobytes() + np.asarray(labels, np.int64).tobytes())
-        return found.hexdigest()
-
-    def _part(self, name: str) -> Subset:
-        return {"validation": self._validation, "test": self._test}.get(name, self.dataset.train)
-
-    @property
-    def reference(self) -> str:
-        """On which images distances are measured."""
-        return "validation" if len(self.whole.validation) else "reference"
-
-
-def opened(config: Config) -> Dataset:
-    """The config's dataset."""
-    data, options = config.data, _form(config)
-    if config.oracle.kind == "person" and data.classes:
-        if data.name not in DATASETS and not is_folder(Path(data.name).expanduser()):
-            raise InputError(
-                printable(data.name), expected="the folder of images that is labelled", got="no folder there",
-                fix="Put it back, or say where it is now: `versionspace label PHOTOS --campaign DIR`. Labels are safe.",
-            )  # fmt: skip
-        return of_a_person(data.name, data.classes, **options)
-    return load(data.name, progress=False, **options | ({"classes": data.classes} if data.classes else {}))
-
-
-def _form(config: Config) -> dict[str, Any]:
-    """How the images of a folder are brought to one form, where that was said."""
-    data = config.data
-    options = {"size": data.size, "channels": data.channels, "fit": data.fit}
-    return {name: value for name, value in options.items() if value is not None}
-
-
-def shape_of(config: Config) -> tuple[int, ...]:
-    """Height, width and channels of one image; a folder need not be there for it."""
-    if config.data.name in DATASETS:
-        return opened(config).train.images.shape[1:]
-    return frame(**_form(config)).shape
-
-
-def of_a_person(name: str, classes: tuple[str, ...], progress: bool | None = False, **options: Any) -> Dataset:
-    """A folder of images and the classes that she chose.
-
-    Of a labels.csv the labels of these classes count. Sub-folders are no labels where some have other names, such as
-    years; of validation and test, whose images may be those of a campaign that began before these came, `cut` says so.
-    """
-    found = load(name, progress=progress, **options)
-    if set(found.classes) <= set(classes):
-        return load(name, progress=progress, **options, classes=classes)
-    if found.report is None:
-        return replace(found, classes=classes, train=replace(found.train, labels=None), test=None, validation=None)
-    numbers = np.array([classes.index(one) if one in classes else -1 for one in found.classes] + [-1])
-    parts: dict[str, Any] = {}
-    for which, part in (("train", found.train), ("validation", found.validation), ("test", found.test)):
-        if part is not None and part.labels is not None:
-            labels = numbers[part.labels]
-            known = (labels >= 0).any() and not (which == "train" and which in _only_folders(found, classes))
-            parts[which] = replace(part, labels=labels if known else None)
-    return replace(found, classes=classes, **parts)
-
-
-def _only_folders(dataset: Dataset, classes: tuple[str, ...]) -> set[str]:
-    """Parts whose sub-folders are not all called like classes, and so are no labels."""
-    sources = dataset.report.sources if dataset.report else ()
-    return {one.subset for one in sources if not one.from_table and set(one.classes) - set(classes)}
-
-
-def restored(dataset: Dataset, arrays: Mapping[str, Array], *, partly: bool = False) -> Pictures:
-    """From what was stored. Images that are gone from a folder are refused and named, or with ``partly`` left out."""
-    whole = Cut(**{name: arrays[name] for name in Cut.__dataclass_fields__})
-    stored = names_in(arrays)
-    made = Pictures(dataset, _there(dataset, whole), whole, stored)
-    if made.gone and not partly:
-        raise refused(made.gone, stored, whole.total)
-    if made.gone:
-        refuse_other(as_ids(whole.pool), made.gone, dataset)
-        refuse_unmeasured(as_ids(getattr(whole, made.reference)), made.gone, stored)
-    return made
-
-
-def _there(dataset: Dataset, whole: Cut) -> Cut:
-    own = {"validation": dataset.validation, "test": dataset.test}
-    parts = {name: part for name, part in own.items() if part is not None}
-    kept = {}
-    for name, ids in whole.arrays().items():
-        there = np.isin(ids, parts.get(name, dataset.train).ids) if len(ids) else np.ones(0, np.bool_)
-        kept[name] = ids if there.all() else ids[there]
-    return Cut(**kept)

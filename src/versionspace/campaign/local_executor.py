@@ -1,196 +1,180 @@
-"""Campaigns side by side: worker processes that die with their parent, fed one campaign after another.
+"""The executor of one machine: this process for one campaign at a time, worker processes for several.
 
-A worker is ``python -m versionspace.campaign.worker``: jobs come in on its standard input, news go out on its standard
-output, a line of JSON each. When its input ends, for whatever reason, it ends too.
+Worker processes run `versionspace.campaign.worker`, take one job after another, and die with this process.
 """
 
-import ctypes
-import json
-import os
 import queue
 import signal
 import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import asdict
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
-from typing import Any
 
-from versionspace.campaign.grid import Job, Listener, News, Run
+from versionspace.campaign.datasets import Datasets
+from versionspace.campaign.jobs import LAST, Job, Listener, News, Outcome
+from versionspace.machine import cores
+from versionspace.subprocesses import close_input, forward_lines, send_line, start_child, wait_or_kill
+
+_POLL_SECONDS = 0.5
+"""How often the main thread wakes while no news arrive: Python runs signal handlers only then."""
+_EXIT_SECONDS = 10
+"""How long a worker may take to end after its input was closed."""
 
 
-def execute(jobs: Sequence[Job], root: Path, side_by_side: int, tell: Listener) -> Run:
-    """Runs all jobs; the first in the list first. Ctrl-C stops them within an epoch."""
-    failed: dict[Path, str] = {}
+@dataclass(frozen=True)
+class LocalExecutor:
+    """Run up to ``workers`` campaigns at a time on this machine; 0: one for each core.
 
-    def hear(news: News) -> None:
-        if news.kind == "failed":
-            failed[news.folder] = news.text
+    A job that leaves its threads to the executor gets an equal share of the cores. Jobs that run in this process share
+    the datasets that it has opened.
+    """
+
+    workers: int = 1
+    datasets: Datasets = field(default_factory=Datasets, repr=False, compare=False)
+
+    def execute(self, jobs: Sequence[Job], tell: Listener) -> Outcome:
+        """Run all jobs. The first Ctrl-C stops fits within an epoch, a second one kills the workers."""
+        workers = self.workers or cores()
+        share = max(1, cores() // workers)
+        ready = [replace(job, threads=job.threads or share) for job in jobs]
+        failed: dict[Path, str] = {}
+
+        def pass_on(news: News) -> None:
+            if news.kind == "failed":
+                failed[news.folder] = news.text
+            tell(news)
+
+        stopped = _run_here(ready, pass_on, self.datasets) if workers == 1 else _Workers(ready, workers, pass_on).run()
+        return Outcome(failed, stopped)
+
+
+def _run_here(jobs: Sequence[Job], tell: Listener, datasets: Datasets) -> bool:
+    """Run jobs in this process, one after another; return whether Ctrl-C stopped them."""
+    from versionspace.campaign.worker import run_job  # imports torch
+
+    newest: News | None = None
+
+    def pass_on(news: News) -> None:
+        nonlocal newest
+        newest = news
         tell(news)
-
-    stopped = _here(jobs, hear) if side_by_side == 1 else _Crew(jobs, side_by_side, hear).work()
-    return Run(root, failed, stopped)
-
-
-def _here(jobs: Sequence[Job], tell: Listener) -> bool:
-    from versionspace.campaign.worker import work
 
     try:
         for job in jobs:
-            work(job, tell)
+            run_job(job, pass_on, datasets=datasets)
     except KeyboardInterrupt:
+        if newest is not None and newest.kind not in LAST:
+            tell(News(newest.folder, "stopped"))
         return True
     return False
 
 
-def encode(value: Any) -> str:
-    """A line for the other side."""
-    return json.dumps({k: str(v) if isinstance(v, Path) else v for k, v in asdict(value).items()}) + "\n"
-
-
-def decode_job(line: str) -> Job:
-    """A job from its line."""
-    found = json.loads(line)
-    shared, images = (None if found[name] is None else Path(found[name]) for name in ("shared", "images"))
-    return Job(Path(found["folder"]), shared, found["threads"], found["accept_different"], images)
-
-
-def decode_news(line: str) -> News:
-    """News from their line."""
-    found = json.loads(line)
-    return News(**found | {"folder": Path(found["folder"])})
-
-
 _INTERRUPT = (-1, "")
+"""In the queue of news: Ctrl-C."""
 
 
-@contextmanager
-def _interrupts(hear: Callable[[], None]) -> Iterator[None]:
-    """Ctrl-C calls ``hear`` and breaks into nothing; only the main thread can ask for that, and not where it is off."""
-    if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-        yield
-        return
-    before = signal.signal(signal.SIGINT, lambda *_: hear())
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
-class _Crew:
-    """Workers and the jobs that are left."""
+class _Workers:
+    """Worker processes and the jobs that are left."""
 
     def __init__(self, jobs: Sequence[Job], count: int, tell: Listener) -> None:
         self.left = list(jobs)
         self.tell = tell
-        self.heard: queue.SimpleQueue[tuple[int, str]] = queue.SimpleQueue()
-        self.workers = [self._start(i) for i in range(min(count, len(jobs)))]
-        self.busy: dict[int, Job] = {}
+        self.lines: queue.SimpleQueue[tuple[int, str]] = queue.SimpleQueue()
+        """A worker's number and a line of its output; an empty line when the output ends."""
+        self.processes = [self._start(number) for number in range(min(count, len(jobs)))]
+        self.running: dict[int, Job] = {}
         self.stopping = False
 
-    def work(self) -> bool:
-        """Until all is done; whether somebody stopped it."""
+    def run(self) -> bool:
+        """Run until no job is left; return whether Ctrl-C stopped it."""
         try:
-            with _interrupts(lambda: self.heard.put(_INTERRUPT)):
-                for index in range(len(self.workers)):
-                    self._feed(index)
-                while self.busy:
+            with _on_interrupt(lambda: self.lines.put(_INTERRUPT)):
+                for number in range(len(self.processes)):
+                    self._next_job(number)
+                while self.running:
                     try:
-                        found = self.heard.get(timeout=0.5)
+                        line = self.lines.get(timeout=_POLL_SECONDS)
                     except queue.Empty:
                         continue
-                    if found == _INTERRUPT:
+                    if line == _INTERRUPT:
                         self._stop()
                     else:
-                        self._hear(*found)
+                        self._take(*line)
         finally:
-            for worker in self.workers:
-                if worker.stdin is not None:
-                    with suppress(OSError):  # what one that died has not read is still to be written
-                        worker.stdin.close()
-            for worker in self.workers:
-                try:
-                    worker.wait(timeout=10)
-                except subprocess.TimeoutExpired:
-                    worker.kill()
-                    worker.wait()
-                if worker.stdout is not None:
-                    worker.stdout.close()
+            self._end()
         return self.stopping
 
-    def _start(self, index: int) -> "subprocess.Popen[str]":
-        quiet = {"OMP_WAIT_POLICY": "PASSIVE", "GOMP_SPINCOUNT": "0"}  # threads that wait leave the core to others
-        worker = subprocess.Popen(
-            [sys.executable, "-m", "versionspace.campaign.worker"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            text=True, bufsize=1, env={**quiet, **os.environ}, **_own_group(),
-        )  # fmt: skip
-        assert worker.stdout is not None
-        threading.Thread(target=self._listen, args=(index, worker.stdout), daemon=True).start()
-        return worker
+    def _start(self, number: int) -> "subprocess.Popen[str]":
+        process = start_child("versionspace.campaign.worker")
+        assert process.stdout is not None
+        receive = partial(self._receive, number)
+        threading.Thread(target=forward_lines, args=(process.stdout, receive), daemon=True).start()
+        return process
 
-    def _listen(self, index: int, lines: Any) -> None:
-        for line in lines:
-            self.heard.put((index, line))
-        self.heard.put((index, ""))
+    def _receive(self, number: int, line: str) -> None:
+        if not line or line.endswith("\n"):  # else the process was killed while it wrote the line
+            self.lines.put((number, line))
 
-    def _feed(self, index: int) -> None:
-        self.busy.pop(index, None)
-        worker = self.workers[index]
-        if self.stopping or not self.left:
+    def _next_job(self, number: int) -> None:
+        self.running.pop(number, None)
+        if self.left and not self.stopping:
+            self.running[number] = self.left.pop(0)
+            send_line(self.processes[number], self.running[number].to_json() + "\n")
+
+    def _take(self, number: int, line: str) -> None:
+        if not line:
+            self._replace(number)
             return
-        self.busy[index] = self.left.pop(0)
-        _send(worker, encode(self.busy[index]))
-
-    def _hear(self, index: int, line: str) -> None:
-        if not line:  # the worker is gone
-            if index in self.busy:
-                code = self.workers[index].wait()
-                job = self.busy.pop(index)
-                self.tell(News(job.folder, "failed", text=f"its process ended with {code}; nothing committed is lost"))
-                if self.left and not self.stopping:
-                    self.workers[index] = self._start(index)
-                    self._feed(index)
-            return
-        news = decode_news(line)
+        news = News.from_json(line)
         self.tell(news)
-        if news.kind in ("done", "failed", "stopped"):
-            self._feed(index)
+        if news.kind in LAST:
+            self._next_job(number)
+
+    def _replace(self, number: int) -> None:
+        """Report the job of a worker that died as failed, and start another worker if jobs are left."""
+        if number not in self.running:
+            return
+        code = self.processes[number].wait()
+        job = self.running.pop(number)
+        text = f"its process ended with exit code {code}; everything committed is safe"
+        self.tell(News(job.folder, "failed", text=text))
+        if self.left and not self.stopping:
+            self.processes[number] = self._start(number)
+            self._next_job(number)
 
     def _stop(self) -> None:
-        """Once: ends fits within an epoch. Twice: ends the processes; what is committed is safe in either case."""
-        for worker in self.workers:
+        """Stop fits within an epoch when first called, kill the workers when called again."""
+        for process in self.processes:
             if self.stopping:
-                worker.kill()
+                process.kill()
             else:
-                _send(worker, "stop\n")
+                send_line(process, "stop\n")
         self.stopping = True
         self.left.clear()
 
-
-def _send(worker: "subprocess.Popen[str]", line: str) -> None:
-    """One that has died reads nothing; that it has is heard from the end of its news."""
-    assert worker.stdin is not None
-    with suppress(OSError):
-        worker.stdin.write(line)
-        worker.stdin.flush()
-
-
-def _own_group() -> dict[str, Any]:
-    """Ctrl-C in a terminal reaches the whole group: the parent alone is to hear it."""
-    if os.name == "posix":
-        return {"process_group": 0}
-    return {"creationflags": getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)}
+    def _end(self) -> None:
+        for process in self.processes:
+            close_input(process)
+        for process in self.processes:
+            wait_or_kill(process, _EXIT_SECONDS)
+            assert process.stdout is not None
+            process.stdout.close()
 
 
-def ignore_interrupts() -> None:
-    """In a worker: the parent decides."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+@contextmanager
+def _on_interrupt(call: Callable[[], None]) -> Iterator[None]:
+    """Call ``call`` on Ctrl-C instead of raising KeyboardInterrupt.
 
-
-def die_with_parent() -> None:
-    """In a worker, where the system can: killed at the moment when its parent is, even in the midst of a long call."""
-    if sys.platform.startswith("linux"):
-        death_signal = 1  # PR_SET_PDEATHSIG
-        ctypes.CDLL(None).prctl(death_signal, signal.SIGKILL)
+    Without effect outside the main thread, which alone may set handlers, and where the process ignores Ctrl-C.
+    """
+    if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        yield
+        return
+    before = signal.signal(signal.SIGINT, lambda *_: call())
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)

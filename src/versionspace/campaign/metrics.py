@@ -1,6 +1,7 @@
-"""What a round's version space is like: accuracy, diameters, agreement and bias, on any set of images.
+"""The metrics of a round: accuracy, diameters, agreement and bias on a set of images, kappa between rounds, the audit.
 
-Methods of a grid that turned out to be one: with few members all their images tie, and one lot decides.
+Also: the methods of a grid that chose the same images. With few members all candidates tie, and the same random
+tie-break chooses for each of these methods.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -16,8 +17,7 @@ from versionspace.space import (
     pairwise_disagreement,
     wrong_agreement,
 )
-from versionspace.store.metrics import AuditMetrics, SetMetrics
-from versionspace.store.record import Record
+from versionspace.store import AuditMetrics, Record, SetMetrics
 from versionspace.types import Array
 
 
@@ -53,9 +53,9 @@ def set_metrics(votes_MN: Array, majority_N: Array, truth_N: Array | None) -> Se
 
 
 def kappa(before_N: Array, now_N: Array) -> float:
-    """Cohen's kappa between two rounds' votes: 1 where they say the same, 0 where no more than chance would.
+    """Return Cohen's kappa between the votes of two rounds: 1 if they are equal, 0 if they agree only by chance.
 
-    Bloodgood and Vijay-Shanker 2009 stop when it stays near 1.
+    Bloodgood and Vijay-Shanker (2009) stop when it stays near 1.
 
     >>> kappa(np.array([0, 0, 1, 1]), np.array([0, 0, 1, 0]))
     0.5
@@ -72,11 +72,11 @@ def audit_metrics(
 ) -> AuditMetrics:
     """Return the vote's accuracy on the audit, with an interval that holds in all rounds at once.
 
-    The exact binomial interval (Clopper and Pearson 1934) of level 1 − α/(t(t+1)) in round t = 1, 2, …: the error
-    probabilities add up to α over any number of rounds, and the votes do not depend on the audit's labels.
+    In round t = 1, 2, … it is the exact binomial interval (Clopper and Pearson 1934) of level 1 − α/(t(t+1)): the error
+    probabilities add up to at most α over any number of rounds, and the votes do not depend on the audit's labels.
 
-    >>> found = audit_metrics({1: 0, 2: 1}, {1: 0, 2: 1}, 1, 0.95)
-    >>> found.accuracy, round(found.low, 3), found.high
+    >>> metrics = audit_metrics({1: 0, 2: 1}, {1: 0, 2: 1}, 1, 0.95)
+    >>> metrics.accuracy, round(metrics.low, 3), metrics.high
     (1.0, 0.112, 1.0)
     """
     beta = require("scipy.stats").beta
@@ -89,27 +89,28 @@ def audit_metrics(
     return AuditMetrics(n, right / n if n else None, low, high if n else 1.0)
 
 
-def alike(records: Iterable[Record]) -> dict[tuple[str, ...], list[int]]:
-    """Methods that asked for the same images in every query, all of them by lot; and with which seeds."""
+def indistinguishable_methods(records: Iterable[Record]) -> dict[tuple[str, ...], list[int]]:
+    """Return groups of methods that asked for the same images in every query, all of them tied, and for which seeds."""
     same: dict[tuple[int, tuple[frozenset[object], ...]], list[str]] = {}
     for record in records:
         queries = [r for r in record.rounds if r.purpose == "query" and r.asked]
         if queries and all(len(r.asked) > 1 and len(set(r.utilities)) == 1 for r in queries):
             same.setdefault((record.seed, tuple(frozenset(r.asked) for r in queries)), []).append(record.method)
-    out: dict[tuple[str, ...], list[int]] = {}
+    seeds: dict[tuple[str, ...], list[int]] = {}
     for (seed, _), methods in same.items():
         if len(methods) > 1:
-            out.setdefault(tuple(methods), []).append(seed)
-    return out
+            seeds.setdefault(tuple(methods), []).append(seed)
+    return seeds
 
 
-def said(records: Iterable[Record], named: Callable[[str], str] = str) -> list[str]:
-    """A sentence for each such group of methods."""
-    found = list(records)
-    members = {record.method: record.config.ensemble.members for record in found}
+def describe_indistinguishable(records: Iterable[Record], label: Callable[[str], str] = str) -> list[str]:
+    """Return a sentence for each group of `indistinguishable_methods`. ``label``: returns the name of a method."""
+    campaigns = list(records)
+    members = {record.method: record.config.ensemble.members for record in campaigns}
     return [
-        f"{', '.join(map(named, methods[:-1]))} and {named(methods[-1])} asked for the same images in every query "
-        f"(seed {', '.join(map(str, sorted(seeds)))}): all of them tied, and one lot decided. "
-        f"{members[methods[0]]} members are too few to tell these methods apart; take more (ensemble.members)."
-        for methods, seeds in alike(found).items()
+        f"{', '.join(map(label, methods[:-1]))} and {label(methods[-1])} asked for the same images in every query "
+        f"(seed {', '.join(map(str, sorted(seeds)))}): all candidates tied, and the same random tie-break chose for "
+        f"each method. {members[methods[0]]} members are too few to distinguish these methods; use more "
+        "(ensemble.members)."
+        for methods, seeds in indistinguishable_methods(campaigns).items()
     ]

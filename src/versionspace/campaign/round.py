@@ -1,14 +1,13 @@
-"""One round: fit the members on the labels, measure their version space, and choose what to ask next.
+"""One round: fit the members on the labels, measure their version space, and choose which images to ask for next.
 
-A round is a function of the config, the images and the events before it. It writes its votes and weights and gives the
-events that say what it found; committing them is the caller's. Killed before that, it is done again, to the same bits.
-
-From a fitted ensemble to the images that a method asks for: only what the method needs is computed.
+A round is a function of the config, the images and the events before it. It writes its votes and weights and returns
+the events to commit. If it is killed before they are committed, running it again gives bitwise the same result.
 """
 
 import shutil
+import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,36 +17,317 @@ import numpy as np
 
 from versionspace import rng
 from versionspace.campaign import stop_rules
-from versionspace.campaign.first_ensemble import First
-from versionspace.campaign.images import Pictures
-from versionspace.campaign.learner import Learner, learner, loaded, training_of
+from versionspace.campaign.first_ensemble import FirstEnsemble
+from versionspace.campaign.images import CampaignImages
+from versionspace.campaign.learner import Learner, load_learner, make_learner, training_of
 from versionspace.campaign.metrics import audit_metrics, kappa, set_metrics
-from versionspace.campaign.setup import SAMPLED
-from versionspace.config import Config, Query
-from versionspace.ensemble.normalise import Normalisation
-from versionspace.ensemble.predict import Opinions
+from versionspace.campaign.validation import DROPOUT_METHODS
+from versionspace.config import Config, Policy, QueryConfig
+from versionspace.ensemble import Normalisation, Opinions
 from versionspace.errors import InputError
-from versionspace.query import query
-from versionspace.query.methods import TABLE
-from versionspace.store.layout import Folder, read_arrays, write_arrays, write_folder
-from versionspace.store.ledger import Event
-from versionspace.store.metrics import AuditMetrics, RoundMetrics
-from versionspace.store.record import as_ids
-from versionspace.store.state import State
+from versionspace.query import TABLE, query
+from versionspace.store import (
+    AuditMetrics,
+    CampaignFolder,
+    Event,
+    Proposed,
+    RoundMetrics,
+    State,
+    as_ids,
+    read_arrays,
+    write_arrays,
+    write_folder,
+)
 from versionspace.types import Array, ArrayLike, Floats, ImageId
+
+SPENT, EXHAUSTED = "budget", "the pool is exhausted"
+UNLABELLED = "the pool is exhausted and no image has a label"
+ENDS = (SPENT, EXHAUSTED, UNLABELLED)
+"""Reasons for which a campaign ends without a stop rule."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """The stage that a round has reached."""
+
+    round: int
+    stage: str
+    """"fit", "predict", "measure" or "query"."""
+    share: float = 0.0
+    """How much of a fit is done, from 0 to 1."""
+
+
+def ignore_step(step: Step) -> None:
+    """Do nothing."""
+
+
+def proposal_event(round_: int, part: int, purpose: str, ids: Array, utilities: Array) -> Event:
+    """Return the event that asks for images, best first."""
+    proposed = Proposed(part, purpose, as_ids(ids), tuple(np.asarray(utilities).tolist()))
+    return Event("proposed", round_, proposed.to_body())
+
+
+@dataclass(frozen=True)
+class _Fitted:
+    """The members of a round, what they were trained on, and what they predict."""
+
+    number: int
+    state: State
+    labels: Mapping[ImageId, str]
+    learner: Learner
+    opinions: Mapping[str, Opinions]
+    """By set of images."""
+    reference_probs: Array
+    """(M, T, C)"""
+
+
+class RoundRunner:
+    """Runs the rounds of one campaign.
+
+    Args:
+        config: the campaign's.
+        images: the campaign's.
+        folder: where votes and weights are written.
+        first_ensemble: in a grid, where its methods share the first ensemble.
+        threads: CPU threads; None: all cores.
+        report: called with each `Step`, also from the threads that train.
+        on_opinions: called with the members' predictions on each set of images, once in a round.
+    """
+
+    def __init__(
+        self,
+        config: Config,
+        images: CampaignImages,
+        folder: CampaignFolder,
+        *,
+        first_ensemble: FirstEnsemble | None = None,
+        threads: int | None = None,
+        report: Callable[[Step], None] = ignore_step,
+        on_opinions: Callable[[Mapping[str, Opinions]], None] | None = None,
+    ) -> None:
+        self.config, self.images, self.folder, self.first_ensemble = config, images, folder, first_ensemble
+        self.threads, self.report, self.on_opinions = threads, report, on_opinions
+        self.policy = Policy.of(config)
+        self.rule = stop_rules.parse_rule(config.stop.when)
+        self._normalisation: Normalisation | None = None
+
+    def run(self, state: State, number: int, *, size: int | None = None) -> list[Event]:
+        """Fit, predict, measure and choose; return the events to commit together.
+
+        ``size``: images to ask for, by default the config's. Raises InputError if no image has a label.
+        """
+        labels, seconds = _training_labels(state), dict[str, float]()
+        learner = self._fit(state, labels, number, seconds)
+        with self._stage(number, "predict", seconds):
+            fitted = self._predict(state, labels, number, learner)
+        with self._stage(number, "measure", seconds):
+            metrics = self._measure(fitted)
+        left = self._labels_left(state)
+        reason = self._reason_to_stop(state, metrics, left)
+        if self._saves_weights(state, last=bool(reason)):
+            metrics = replace(metrics, weights_sha256=self._save_weights(fitted))
+        if reason:
+            following = Event("ended", number, {"why": reason})
+        else:
+            with self._stage(number, "query", seconds):
+                following = self._choose(fitted, min(size or self.config.query.size, left))
+        return [Event("measured", number, metrics.to_body(), environment={"seconds": seconds}), following]
+
+    def askable(self, state: State) -> Array:
+        """Return the ids that may be asked for: never asked before, or unanswered in a round that was closed."""
+        askable = self.images.roles.askable()
+        taken = [i for i, (ask, _) in state.places.items() if i in state.labels or not ask.closed]
+        return askable[~np.isin(askable, np.array(taken, askable.dtype))]
+
+    def delete_intermediate_weights(self, state: State) -> None:
+        """Delete the weights of rounds that are neither first nor last, if the config keeps only those."""
+        if self.config.keep != "ends":
+            return
+        kept = {min(state.metrics, default=0), max(state.metrics, default=0)}
+        for path in self.folder.path.glob("weights/round-*"):
+            if int(path.name.removeprefix("round-")) not in kept:
+                shutil.rmtree(path)
+
+    @contextmanager
+    def _stage(self, number: int, name: str, seconds: dict[str, float]) -> Iterator[None]:
+        """Report a stage, and record its duration in ``seconds``."""
+        self.report(Step(number, name))
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            seconds[name] = time.perf_counter() - start
+
+    def _fit(self, state: State, labels: Mapping[ImageId, str], number: int, seconds: dict[str, float]) -> Learner:
+        """Return the fitted members. Those of the first round may have been fitted for another method of the grid."""
+        if self.first_ensemble is None or state.metrics:
+            with self._stage(number, "fit", seconds):
+                return self._train(state, labels, number)
+
+        def train() -> Learner:
+            self.report(Step(number, "fit"))
+            return self._train(state, labels, number)
+
+        def load(weights: Path) -> Learner:
+            return load_learner(self.config, weights, self.threads)
+
+        first = self.first_ensemble.train_or_load(self.config, labels, train, load)
+        seconds["fit"] = first.seconds
+        return first.learner
+
+    def _train(self, state: State, labels: Mapping[ImageId, str], number: int) -> Learner:
+        truth = self.images.truth("validation")
+        validation = None if truth is None else (self.images.of("validation"), truth)
+        training = training_of(self.config, validation is not None)
+        learner = make_learner(
+            self.config, len(state.classes), lambda: self.images.of("pool"), training=training,
+            normalisation=self._normalisation, threads=self.threads,
+            progress=self._progress(number, self.config.ensemble.members * training.epochs),
+        )  # fmt: skip
+        self._normalisation = learner.normalisation
+        classes = np.array([state.classes.index(name) for name in labels.values()], np.int64)
+        return learner.fit(self._pixels(labels), classes, validation=validation, round=number)
+
+    def _progress(self, number: int, most_epochs: int) -> Callable[[int, int], None]:
+        """Return a function to call, from any thread, with epochs that were run and members that ended."""
+        lock = threading.Lock()
+        epochs_run = 0
+
+        def progress(epochs: int, ended: int) -> None:
+            nonlocal epochs_run
+            with lock:
+                epochs_run += epochs
+                share = min(1.0, epochs_run / most_epochs)
+            self.report(Step(number, "fit", share))
+
+        return progress
+
+    def _predict(self, state: State, labels: Mapping[ImageId, str], number: int, learner: Learner) -> _Fitted:
+        names = ["test", "validation", "reference", "audit", *(["pool"] if self.config.measure.pool else [])]
+        opinions = {
+            name: learner.opinions(self.images.of(name)) for name in names if len(getattr(self.images.roles, name))
+        }
+        reference_probs = learner.predict_proba(self.images.of(self.images.reference_set))
+        if self.on_opinions is not None:
+            self.on_opinions(opinions)
+        return _Fitted(number, state, labels, learner, opinions, reference_probs)
+
+    def _measure(self, fitted: _Fitted) -> RoundMetrics:
+        """Return the round's metrics; write its votes."""
+        labels, opinions, reference = fitted.labels, fitted.opinions, self.images.reference_set
+        sets = {
+            name: set_metrics(opinion.votes, opinion.majority, self._truth(name))
+            for name, opinion in opinions.items()
+            if name != "audit"
+        }
+        vote = opinions[reference].majority
+        arrays = {"reference_vote": vote} | ({"test": opinions["test"].votes} if "test" in opinions else {})
+        if self.images.missing:
+            arrays["reference_ids"] = getattr(self.images.roles, reference)
+        fits = [history.fit for history in fitted.learner.history_]
+        return RoundMetrics(
+            labels=len(labels),
+            classes={name: sum(n == name for n in labels.values()) for name in fitted.state.classes},
+            fit=float(np.mean(fits)),
+            consistent=float(np.mean([fit == 1.0 for fit in fits])),
+            epochs=float(np.mean([history.epochs for history in fitted.learner.history_])),
+            diameter=sets[reference].pwd,
+            kappa=self._kappa(fitted.number, vote),
+            audit=self._audit(fitted),
+            sets=sets,
+            votes_sha256=write_arrays(self.folder.votes(fitted.number), arrays),
+        )
+
+    def _truth(self, name: str) -> Array | None:
+        if name in ("pool", "reference") and not self.policy.trust_folder_labels:
+            return None
+        return self.images.truth(name)
+
+    def _kappa(self, number: int, vote: Array) -> float | None:
+        """Return the agreement with the vote of the round before, on the images that were present in both.
+
+        Ids ascend, so both votes are in the same order.
+        """
+        path = self.folder.votes(number - 1)
+        if number == 1 or not path.exists():
+            return None
+        before, reference = read_arrays(path), self.images.reference_set
+        ids_before = before.get("reference_ids", getattr(self.images.all_roles, reference))
+        ids = getattr(self.images.roles, reference)
+        common = np.isin(ids_before, ids)
+        return kappa(before["reference_vote"][common], vote[np.isin(ids, ids_before)]) if common.any() else None
+
+    def _audit(self, fitted: _Fitted) -> AuditMetrics | None:
+        """Return the accuracy on the audit; None if none of it is labelled."""
+        state, ids = fitted.state, as_ids(self.images.roles.audit)
+        names = {i: state.labels[i].name for i in ids if i in state.labels}
+        answers = {i: state.classes.index(name) for i, name in names.items() if name is not None}
+        if not answers:
+            return None
+        votes = dict(zip(ids, fitted.opinions["audit"].majority.tolist(), strict=True))
+        return audit_metrics(votes, answers, fitted.number, self.config.budget.confidence)
+
+    def _labels_left(self, state: State) -> int:
+        """Return how many labels may still be asked for. Those of open asks are reserved."""
+        waiting = sum(len(state.unanswered(ask)) for ask in state.asks if not ask.closed)
+        return state.budget(self.config.budget.total) - state.spent() - waiting
+
+    def _reason_to_stop(self, state: State, metrics: RoundMetrics, left: int) -> str:
+        if left <= 0:
+            return SPENT
+        if len(self.askable(state)) == 0:
+            return EXHAUSTED
+        rounds = [state.metrics[number] for number in sorted(state.metrics)] + [metrics]
+        return self.rule.reason(rounds) if self.rule and not state.ignores_rules else ""
+
+    def _saves_weights(self, state: State, *, last: bool) -> bool:
+        every_round = self.config.keep == "all" or self.policy.keep_every_round
+        return self.config.keep != "none" and (every_round or last or not state.metrics)
+
+    def _save_weights(self, fitted: _Fitted) -> dict[str, str]:
+        """Write the members' weights and return their checksums. The first ensemble of a grid is on disk already."""
+        shared = self.first_ensemble if not fitted.state.metrics else None
+        save = fitted.learner.save if shared is None else shared.copy_weights
+        return write_folder(self.folder.weights(fitted.number), save)
+
+    def _choose(self, fitted: _Fitted, size: int) -> Event:
+        ids = self.askable(fitted.state)
+        votes = None
+        if "pool" in fitted.opinions:
+            votes = fitted.opinions["pool"].votes[:, np.isin(self.images.roles.pool, ids)]
+        candidates = Candidates(ids, lambda: self.images.pixels(ids), votes, self._pixels(fitted.labels))
+        choice = choose(
+            self.config.query, min(size, len(ids)), fitted.learner, candidates, fitted.reference_probs,
+            len(fitted.state.classes), seed=rng.key(self.config.seed, "query", fitted.number),
+        )  # fmt: skip
+        return proposal_event(fitted.number, 0, "query", choice.ids, choice.utilities)
+
+    def _pixels(self, ids: Mapping[ImageId, str]) -> ArrayLike:
+        return self.images.pixels(np.asarray(list(ids), self.images.roles.pool.dtype))
+
+
+def _training_labels(state: State) -> dict[ImageId, str]:
+    labels = state.training_labels()
+    if not labels:
+        raise InputError(
+            "labels", expected="at least one label to train on",
+            got="none" + (f", since {len(state.missing)} images are missing" if state.missing else ""),
+            fix="Label an image, or put the missing files back.",
+        )  # fmt: skip
+    return labels
 
 
 @dataclass(frozen=True)
 class Candidates:
-    """What may be asked, and what is known of it."""
+    """Images that may be asked for, and what is known about them."""
 
     ids: Array
-    pixels: Callable[[], Array]
-    """Most methods do not look at them."""
+    pixels: Callable[[], ArrayLike]
+    """Called only for methods that look at them."""
     votes: Array | None
-    """(M, N) where they were computed for the metrics already."""
-    labelled: Array
-    """Images that have labels."""
+    """(M, N) if they were computed for the metrics already."""
+    labelled: ArrayLike
+    """Pixels of the labelled images."""
 
 
 @dataclass(frozen=True)
@@ -59,270 +339,37 @@ class Choice:
 
 
 def choose(
-    config: Query, k: int, learner: Learner, found: Candidates, reference_probs: Array | None, classes: int, seed: int
-) -> Choice:
-    """The k images that the method asks for first."""
-    method = TABLE[config.method]
-    one = config.member
-    given: dict[str, Any] = {"ids": found.ids, "seed": seed}
+    config: QueryConfig, k: int, learner: Learner, candidates: Candidates, reference_probs: Array | None, classes: int,
+    seed: int,
+) -> Choice:  # fmt: skip
+    """Return the k images that the query method asks for first. Only what the method needs is computed."""
+    method, member = TABLE[config.method], config.member
+    inputs: dict[str, Any] = {"ids": candidates.ids, "seed": seed}
     if method.pool == "votes":
-        given["pool"] = learner.votes(found.pixels()) if found.votes is None else found.votes
-        given["classes"] = classes
-    elif config.method in SAMPLED and one != "all":
-        given["pool"] = learner.mc_dropout_proba(found.pixels(), config.passes, one)
+        inputs["pool"] = learner.votes(candidates.pixels()) if candidates.votes is None else candidates.votes
+        inputs["classes"] = classes
+    elif config.method in DROPOUT_METHODS and member != "all":
+        inputs["pool"] = learner.mc_dropout_proba(candidates.pixels(), config.passes, member)
     elif method.pool == "probs":
-        given["pool"] = learner.predict_proba(found.pixels())
+        inputs["pool"] = learner.predict_proba(candidates.pixels())
     elif method.pool == "one member":
-        given["pool"] = learner.predict_proba(found.pixels())[int(one)][None]
+        inputs["pool"] = learner.predict_proba(candidates.pixels())[int(member)][None]
     if method.diameter is not None:
-        given["reference"] = reference_probs
+        inputs["reference"] = reference_probs
     if method.takes_vote:
-        given["vote"] = config.vote
+        inputs["vote"] = config.vote
     if method.features:
-        given["features"] = _features(learner, found.pixels(), one)
+        inputs["features"] = _features(learner, candidates.pixels(), member)
     if method.labelled:
-        given["labelled_features"] = _features(learner, found.labelled, one)
+        inputs["labelled_features"] = _features(learner, candidates.labelled, member)
     if method.perturbations:
-        sizes = learner.perturbations(found.pixels(), one)
-        given["perturbations"] = sizes.mean(axis=0) if one == "all" else sizes
-    ids, utilities = query(config.method, k, return_utilities=True, **given)
+        sizes = learner.perturbations(candidates.pixels(), member)
+        inputs["perturbations"] = sizes.mean(axis=0) if member == "all" else sizes
+    ids, utilities = query(config.method, k, return_utilities=True, **inputs)
     return Choice(ids, utilities)
 
 
-def _features(learner: Learner, images: Array, member: Any) -> Array:
-    """Of one member (N, F), or of all side by side (N, M·F)."""
-    found = learner.features(images, member)
-    return np.concatenate(list(found), axis=1) if member == "all" else found
-
-
-SPENT, EXHAUSTED = "budget", "the pool is exhausted"
-UNLABELLED = "the pool is exhausted and no image has a label"
-ENDS = (SPENT, EXHAUSTED, UNLABELLED)
-"""Why a campaign ends, where it is not by a rule."""
-
-
-@dataclass(frozen=True)
-class Step:
-    """Where a round is, for whoever shows it."""
-
-    round: int
-    stage: str
-    """"fit", "predict", "measure" or "query"."""
-    share: float = 0.0
-    """Of the fit: from 0 to 1."""
-
-
-def quiet(step: Step) -> None:
-    """Shows nothing."""
-
-
-class Rounds:
-    """All that rounds of one campaign have in common.
-
-    ``report`` hears of each step; ``seen`` of what the members of a round said of each set of images.
-    """
-
-    def __init__(
-        self,
-        config: Config,
-        pictures: Pictures,
-        folder: Folder,
-        *,
-        first: First | None = None,
-        threads: int | None = None,
-        report: Callable[[Step], None] = quiet,
-        seen: Callable[[Mapping[str, Opinions]], None] | None = None,
-    ) -> None:
-        self.config, self.pictures, self.folder, self.first = config, pictures, folder, first
-        self.threads, self.report, self.seen = threads, report, seen
-        self._normalisation: Normalisation | None = None
-        self.rule = stop_rules.parse(config.stop.when)
-
-    def compute(self, state: State, round_: int) -> list[Event]:
-        """Fits, measures and chooses; the events to commit, together."""
-        seconds: dict[str, float] = {}
-        given = state.given()
-        if not given:
-            raise InputError(
-                "labels", expected="one label at least to train on",
-                got="none" + (f", since {len(state.gone)} images are missing" if state.gone else ""),
-                fix="Label an image, or put the files back as they were.",
-            )  # fmt: skip
-        learner = self._learner(state, given, round_, seconds)
-        with _timed(seconds, "predict"):
-            self.report(Step(round_, "predict"))
-            said = {name: learner.opinions(self.pictures.of(name)) for name in self._sets()}
-            reference = learner.predict_proba(self.pictures.of(self.pictures.reference))
-            if self.seen is not None:
-                self.seen(said)
-        with _timed(seconds, "measure"):
-            self.report(Step(round_, "measure"))
-            metrics = self._measured(state, given, round_, learner, said)
-        rounds = [state.metrics[r] for r in sorted(state.metrics)] + [metrics]
-        left = self._left(state)
-        why = self._why_to_stop(state, rounds, left)
-        if self.config.keep != "none" and self._kept(round_, state, bool(why)):
-            checksums = write_folder(self.folder.weights(round_), self._saver(learner, state))
-            metrics = replace(metrics, weights_sha256=checksums)
-        if why:
-            events = [Event("ended", round_, {"why": why})]
-        else:
-            with _timed(seconds, "query"):
-                self.report(Step(round_, "query"))
-                events = [self._proposed(state, given, round_, learner, said, reference, left)]
-        return [Event("measured", round_, metrics.to_body(), environment={"seconds": seconds}), *events]
-
-    def forget_weights(self, state: State) -> None:
-        """Removes weights of rounds that are neither first nor last, where only those are kept."""
-        if self.config.keep != "ends":
-            return
-        keep = {min(state.metrics, default=0), max(state.metrics, default=0)}
-        for path in self.folder.path.glob("weights/round-*"):
-            if int(path.name.removeprefix("round-")) not in keep:
-                shutil.rmtree(path)
-
-    def _saver(self, learner: Learner, state: State) -> Callable[[Path], None]:
-        """The first ensemble of a grid is on disk already."""
-        return learner.save if self.first is None or state.metrics else self.first.link
-
-    def _sets(self) -> list[str]:
-        wanted = ["test", "validation", "reference", "audit", *(["pool"] if self.config.measure.pool else [])]
-        return [name for name in wanted if len(getattr(self.pictures.cut, name))]
-
-    def _learner(self, state: State, given: dict[ImageId, str], round_: int, seconds: dict[str, float]) -> Learner:
-        """Fits the members; those of the first round may have been fitted for another method of the grid."""
-        if self.first is None or state.metrics:
-            with _timed(seconds, "fit"):
-                return self._fitted(state, given, round_)
-        seconds["fit"] = self.first.trained(self.config, given, lambda: self._fitted(state, given, round_))
-        return loaded(self.config, self.first.ensemble, self.threads)
-
-    def _fitted(self, state: State, given: dict[ImageId, str], round_: int) -> Learner:
-        truth = self.pictures.truth("validation")
-        validation = None if truth is None else (self.pictures.of("validation"), truth)
-        training = training_of(self.config, validation is not None)
-        members = self.config.ensemble.members
-        ran = 0
-
-        def progress(epochs: int, ended: int) -> None:
-            nonlocal ran
-            ran += epochs
-            self.report(Step(round_, "fit", min(1.0, ran / (members * training.epochs))))
-
-        self.report(Step(round_, "fit"))
-        ensemble = learner(
-            self.config, len(state.classes), lambda: self.pictures.of("pool"), training=training,
-            normalisation=self._normalisation, threads=self.threads, progress=progress,
-        )  # fmt: skip
-        self._normalisation = ensemble.normalisation
-        labels = np.array([state.classes.index(name) for name in given.values()], np.int64)
-        return ensemble.fit(self._images(given), labels, validation=validation, round=round_)
-
-    def _images(self, ids: "dict[ImageId, str] | Array") -> ArrayLike:
-        return self.pictures.pool(np.asarray(list(ids), self.pictures.cut.pool.dtype))
-
-    def _measured(
-        self, state: State, given: dict[ImageId, str], round_: int, learner: Learner, said: dict[str, Opinions]
-    ) -> RoundMetrics:
-        sets = {
-            name: set_metrics(found.votes, found.majority, self._truth(name))
-            for name, found in said.items()
-            if name != "audit"
-        }
-        where = self.pictures.reference
-        vote = said[where].majority
-        arrays = {"reference_vote": vote} | ({"test": said["test"].votes} if "test" in said else {})
-        if self.pictures.gone:
-            arrays["reference_ids"] = getattr(self.pictures.cut, where)
-        fits = [history.fit for history in learner.history_]
-        return RoundMetrics(
-            labels=len(given),
-            classes={name: sum(n == name for n in given.values()) for name in state.classes},
-            fit=float(np.mean(fits)),
-            consistent=float(np.mean([fit == 1.0 for fit in fits])),
-            epochs=float(np.mean([history.epochs for history in learner.history_])),
-            diameter=sets[where].pwd,
-            kappa=self._kappa(round_, vote),
-            audit=self._audited(state, said.get("audit"), round_),
-            sets=sets,
-            votes_sha256=write_arrays(self.folder.votes(round_), arrays),
-        )
-
-    def _truth(self, name: str) -> Array | None:
-        """A person's pool has no truth, whatever the names of its folders say."""
-        if self.config.oracle.kind == "person" and name in ("pool", "reference"):
-            return None
-        return self.pictures.truth(name)
-
-    def _kappa(self, round_: int, vote: Array) -> float | None:
-        """On the images that were there both times; ids ascend, so those of the two votes are in one order."""
-        path = self.folder.votes(round_ - 1)
-        if round_ == 1 or not path.exists():
-            return None
-        before, where = read_arrays(path), self.pictures.reference
-        then = before.get("reference_ids", getattr(self.pictures.whole, where))
-        now = getattr(self.pictures.cut, where)
-        kept = np.isin(then, now)
-        return kappa(before["reference_vote"][kept], vote[np.isin(now, then)]) if kept.any() else None
-
-    def _audited(self, state: State, said: Opinions | None, round_: int) -> AuditMetrics | None:
-        if said is None:
-            return None
-        names = {i: state.labels[i].name for i in as_ids(self.pictures.cut.audit) if i in state.labels}
-        answers = {i: state.classes.index(name) for i, name in names.items() if name is not None}
-        if not answers:
-            return None
-        votes = dict(zip(as_ids(self.pictures.cut.audit), said.majority.tolist(), strict=True))
-        return audit_metrics(votes, answers, round_, self.config.budget.confidence)
-
-    def _left(self, state: State) -> int:
-        """Labels that may still be asked for; those of open asks are spoken for."""
-        waiting = sum(len(state.unanswered(ask)) for ask in state.asks if not ask.closed)
-        return state.budget(self.config.budget.total) - state.spent() - waiting
-
-    def _why_to_stop(self, state: State, rounds: Sequence[RoundMetrics], left: int) -> str:
-        if left <= 0:
-            return SPENT
-        if len(self.candidates(state)) == 0:
-            return EXHAUSTED
-        return self.rule.reason(rounds) if self.rule and not state.past_rules else ""
-
-    def _kept(self, round_: int, state: State, last: bool) -> bool:
-        """A person may stop after any round and want her classifier."""
-        return self.config.keep == "all" or not state.metrics or last or self.config.oracle.kind == "person"
-
-    def candidates(self, state: State) -> Array:
-        """Ids that may be asked: never asked before, or in a round that was closed before anybody answered."""
-        askable = self.pictures.cut.askable()
-        taken = [i for i, (ask, _) in state.places.items() if i in state.labels or not ask.closed]
-        return askable[~np.isin(askable, np.array(taken, askable.dtype))]
-
-    def _proposed(
-        self, state: State, given: dict[ImageId, str], round_: int, learner: Learner, said: dict[str, Opinions],
-        reference: Array, left: int,
-    ) -> Event:  # fmt: skip
-        ids = self.candidates(state)
-        votes = None
-        if "pool" in said:
-            votes = said["pool"].votes[:, np.isin(self.pictures.cut.pool, ids)]
-        found = choose(
-            self.config.query, min(self.config.query.size, left, len(ids)), learner,
-            Candidates(ids, lambda: self.pictures.pool(ids), votes, self._images(given)), reference, len(state.classes),
-            seed=rng.key(self.config.seed, "query", round_),
-        )  # fmt: skip
-        return proposed(round_, 0, "query", found.ids, found.utilities)
-
-
-def proposed(round_: int, part: int, purpose: str, ids: Array, utilities: Array) -> Event:
-    """The event of a proposal."""
-    body = {"part": part, "purpose": purpose, "ids": list(as_ids(ids)), "utilities": np.asarray(utilities).tolist()}
-    return Event("proposed", round_, body)
-
-
-@contextmanager
-def _timed(seconds: dict[str, float], stage: str) -> Iterator[None]:
-    start = time.perf_counter()
-    try:
-        yield
-    finally:
-        seconds[stage] = time.perf_counter() - start
+def _features(learner: Learner, images: ArrayLike, member: Any) -> Array:
+    """Return the features of one member (N, F), or of all members side by side (N, M·F)."""
+    features = learner.features(images, member)
+    return np.concatenate(list(features), axis=1) if member == "all" else features

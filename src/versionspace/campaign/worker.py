@@ -1,83 +1,92 @@
-"""Running one campaign of a grid, and telling of it.
+"""Run one job, in this process or in a worker process.
 
-A worker process: see `versionspace.campaign.local_executor`.
+A worker process is ``python -m versionspace.campaign.worker``. It reads one job per line from standard input and writes
+one piece of news per line to standard output, both as JSON. The line ``stop`` ends the running fit within an epoch.
+When its input ends, for whatever reason, the process ends.
 """
 
-import contextlib
-import os
 import queue
-import sys
 import threading
 
-from versionspace.campaign.grid import Job, Listener, News
-from versionspace.campaign.local_executor import decode_job, die_with_parent, encode, ignore_interrupts
+from versionspace.campaign.campaign import Campaign
+from versionspace.campaign.datasets import Datasets
+from versionspace.campaign.jobs import Job, Listener, News, NewsKind
 from versionspace.campaign.round import Step
 from versionspace.errors import VersionspaceError
+from versionspace.subprocesses import connect_to_parent
 
 
 class Stopped(BaseException):
-    """Raised inside a fit to end it within an epoch; like KeyboardInterrupt, nobody swallows it on the way."""
+    """Raised inside a fit to end it within an epoch. Like KeyboardInterrupt, it is no Exception."""
 
 
-def work(job: Job, tell: Listener, stop: threading.Event | None = None) -> None:
-    """Runs a campaign to its end. Errors that have a sentence are told; Ctrl-C and the like pass through."""
-    from versionspace.campaign.campaign import Campaign
+def run_job(
+    job: Job, tell: Listener, *, stop: threading.Event | None = None, datasets: Datasets | None = None
+) -> None:  # fmt: skip
+    """Run a campaign until it ends, and report it to ``tell``.
 
-    stop = stop or threading.Event()
+    A `VersionspaceError` is reported as "failed". Other exceptions, KeyboardInterrupt included, propagate; so does
+    `Stopped`, which is raised at the next step after ``stop`` was set. What was committed before is kept in each case.
+    ``tell`` is never called concurrently, but steps of a fit come from the threads that train. ``datasets``: those that
+    this process has opened, so that its next job need not open them again.
+    """
+    one_at_a_time = threading.Lock()
 
-    def step(now: Step) -> None:
-        if stop.is_set():
+    def report(step: Step) -> None:
+        if stop is not None and stop.is_set():
             raise Stopped
-        tell(News(job.folder, "step", now.round, now.stage, now.share))
+        with one_at_a_time:
+            tell(News(job.folder, "step", step.round, step.stage, step.share))
 
     try:
         with Campaign.open(
             job.folder,
             shared=job.shared,
-            threads=job.threads,
-            report=step,
+            threads=job.threads or None,
+            report=report,
             accept_different=job.accept_different,
             images=job.images,
+            datasets=datasets,
         ) as campaign:
             oracle = campaign.oracle()
-            tell(News(job.folder, "round", campaign.state.round, labels=campaign.state.spent()))
+            tell(_standing(job, campaign, "round", campaign.state.round))
             for proposal in campaign:
                 campaign.accept(oracle.answer(proposal.ids), who="simulated")
-                tell(News(job.folder, "round", proposal.round, labels=campaign.state.spent()))
-            state = campaign.state
-            tell(News(job.folder, "done", state.round, labels=state.spent(), text=state.ended))
+                tell(_standing(job, campaign, "round", proposal.round))
+            tell(_standing(job, campaign, "done", campaign.state.round))
     except VersionspaceError as error:
         tell(News(job.folder, "failed", text=str(error)))
 
 
+def _standing(job: Job, campaign: Campaign, kind: NewsKind, round_: int) -> News:
+    """Return news that carry the campaign's labels and newest metrics."""
+    state = campaign.state
+    newest = state.metrics[max(state.metrics)] if state.metrics else None
+    return News(
+        job.folder,
+        kind,
+        round_,
+        labels=state.spent(),
+        budget=campaign.budget,
+        accuracy=newest.headline("accuracy") if newest else None,
+        diameter=newest.headline("pwd") if newest else None,
+        text=state.ended,
+    )
+
+
 def main() -> None:
-    """Takes jobs until its input ends; then ends at once, in the midst of a fit if need be."""
-    ignore_interrupts()
-    die_with_parent()
-    out = sys.stdout
-    sys.stdout = sys.stderr  # what libraries print must not get among the news
-    jobs: queue.Queue[str] = queue.Queue()
-    stop = threading.Event()
-    lock = threading.Lock()
+    """Run jobs from standard input until it ends; then exit at once, even during a fit."""
+    jobs: queue.Queue[Job] = queue.Queue()
+    stop, datasets = threading.Event(), Datasets()
+    send = connect_to_parent(lambda line: stop.set() if line.strip() == "stop" else jobs.put(Job.from_json(line)))
 
     def tell(news: News) -> None:
-        with lock, contextlib.suppress(BrokenPipeError):
-            out.write(encode(news))
-            out.flush()
+        send(news.to_json() + "\n")
 
-    def listen() -> None:
-        for line in sys.stdin:
-            if line.strip() == "stop":
-                stop.set()
-            else:
-                jobs.put(line)
-        os._exit(0)  # the parent is gone, or wants no more
-
-    threading.Thread(target=listen, daemon=True).start()
     while True:
-        job = decode_job(jobs.get())
+        job = jobs.get()
         try:
-            work(job, tell, stop)
+            run_job(job, tell, stop=stop, datasets=datasets)
         except Stopped:
             tell(News(job.folder, "stopped"))
 

@@ -12,7 +12,7 @@ from rich.table import Table
 from versionspace.cli.options import FAILED, INTERRUPTED, read_names, read_seeds
 
 if TYPE_CHECKING:
-    from versionspace.campaign.grid import Run
+    from versionspace.campaign import Run
 
 Jobs = Annotated[
     int,
@@ -110,12 +110,12 @@ def plan(
 
     Example: versionspace plan demo
     """
-    from versionspace.campaign.estimate import free_disk
-    from versionspace.campaign.estimate import plan as measure
-    from versionspace.config import read
+    from versionspace.campaign import free_disk
+    from versionspace.campaign import plan as measure
+    from versionspace.config import read_config
     from versionspace.text import duration
 
-    known = read(config, changes or ())
+    known = read_config(config, changes or ())
     found = measure(
         known,
         None if methods is None else read_names(methods),
@@ -167,11 +167,10 @@ def status(
     Example: versionspace status runs/demo
     """
     from versionspace.cli.summary import as_data, notes, order, row
-    from versionspace.store.layout import campaigns
-    from versionspace.store.record import read
+    from versionspace.store import campaigns, read_campaign
 
     found = campaigns(folder)
-    records = [read(f) for f in found if f.ledger.exists()]
+    records = [read_campaign(f) for f in found if f.ledger.exists()]
     if as_json:
         typer.echo(json.dumps({"campaigns": [as_data(record) for record in records]}, indent=1, ensure_ascii=False))
         return
@@ -186,9 +185,9 @@ def status(
     console.print(table)
     for note in notes(records):
         console.print(f"[yellow]note[/] {escape(note)}", soft_wrap=True)
-    for path in (f.path for f in found if f.lost()):
+    for path in (f.path for f in found if f.lost_ledger()):
         console.print(f"[red]missing[/] the ledger of {escape(str(path))}: restore it from a backup", soft_wrap=True)
-    if waiting := sum(not f.ledger.exists() and not f.lost() for f in found):
+    if waiting := sum(not f.ledger.exists() and not f.lost_ledger() for f in found):
         console.print(f"[dim]{waiting} more {'has' if waiting == 1 else 'have'} not started.[/]")
 
 
@@ -200,7 +199,7 @@ def verify(folder: Dir) -> None:
 
     Example: versionspace verify runs/demo
     """
-    from versionspace.store.verify import verify as check
+    from versionspace.store import verify as check
 
     found = check(folder)
     out = Console(highlight=False, soft_wrap=True)
@@ -219,7 +218,7 @@ def backup(folder: Dir, to: Annotated[Path, typer.Argument(metavar="TO", help="A
 
     Example: versionspace backup runs/demo backups/demo
     """
-    from versionspace.store.backup import backup as copy
+    from versionspace.store import backup as copy
 
     copied = copy(folder, to)
     typer.echo(f"{len(copied)} campaign{'s' if len(copied) > 1 else ''} copied to {to}")

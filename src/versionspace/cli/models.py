@@ -15,8 +15,8 @@ from versionspace.cli.options import FAILED
 from versionspace.errors import InputError
 
 if TYPE_CHECKING:
-    from versionspace.campaign.export import Labelled
-    from versionspace.store.record import Record
+    from versionspace.campaign import ExportedLabel
+    from versionspace.store import Record
 
 _STUDIO = "label-studio"
 
@@ -50,18 +50,27 @@ def export(
 
     Example: versionspace export runs/demo/gvd/0 --labels csv --out labels.csv
     """
-    from versionspace.campaign.export import LABELS, export_labels, export_model, labels_of, note, note_of_model
-    from versionspace.store.layout import campaigns
-    from versionspace.store.record import read
+    from versionspace.campaign import (
+        LABEL_FORMATS,
+        export_labels,
+        export_model,
+        exported_labels,
+        missing_images_note,
+        model_note,
+    )
+    from versionspace.store import campaigns, read_campaign
 
     if (labels is None) == (model is None):
         raise InputError(
             "export", expected="either --labels or --model", got="both" if labels else "neither",
             fix="For example --labels csv.",
         )  # fmt: skip
-    if labels not in (None, _STUDIO, *LABELS):
+    if labels not in (None, _STUDIO, *LABEL_FORMATS):
         raise InputError(
-            "--labels", expected=f"one of {', '.join((*LABELS, _STUDIO))}", got=repr(labels), fix="csv is the simplest."
+            "--labels",
+            expected=f"one of {', '.join((*LABEL_FORMATS, _STUDIO))}",
+            got=repr(labels),
+            fix="csv is the simplest.",
         )
     found = campaigns(folder)
     if len(found) > 1:
@@ -69,20 +78,20 @@ def export(
             str(folder), expected="one campaign", got=f"a grid of {len(found)}",
             fix=f"Pass one of them, such as {found[0].path}.",
         )  # fmt: skip
-    record = read(found[0])
+    record = read_campaign(found[0])
     if labels is not None:
-        given = labels_of(record)
+        given = exported_labels(record)
         if labels == _STUDIO:
             to = _to_label_studio(record, given, prefix, out or Path("labels.json"))
         else:
             named = {"csv": "labels.csv", "jsonl": "labels.jsonl"}.get(labels, "labels")
             to = export_labels(record, labels, out or Path(named), given)
         typer.echo(f"labels written to {to}")
-        if told := note(given):
+        if told := missing_images_note(given):
             _note(told)
         return
     to = out or Path("model.onnx" if model == "onnx" else "model")
-    told, difference = note_of_model(record), export_model(record, str(model), to, member)
+    told, difference = model_note(record), export_model(record, str(model), to, member)
     checked = "" if difference is None else f"; its probabilities are within {difference:.1g} of torch's"
     typer.echo(f"model written to {to}{checked}")
     if told:
@@ -93,13 +102,13 @@ def _note(sentence: str) -> None:
     Console(stderr=True, highlight=False, soft_wrap=True).print(f"[yellow]note[/] {escape(sentence)}")
 
 
-def _to_label_studio(record: "Record", given: "list[Labelled]", prefix: str, to: Path) -> Path:
-    from versionspace.campaign.export import on_folder
-    from versionspace.label.label_studio import tasks
-    from versionspace.store.layout import write
+def _to_label_studio(record: "Record", given: "list[ExportedLabel]", prefix: str, to: Path) -> Path:
+    from versionspace.campaign import on_image_folder
+    from versionspace.label import tasks
+    from versionspace.store import write_file
     from versionspace.text import printable
 
-    if not on_folder(record):
+    if not on_image_folder(record):
         raise InputError(
             str(record.folder.path), expected="a campaign on a folder of images",
             got=f"one on {record.config.data.name}", fix="Label Studio's tasks name files; use --labels jsonl.",
@@ -108,7 +117,7 @@ def _to_label_studio(record: "Record", given: "list[Labelled]", prefix: str, to:
     made, gone = tasks(record, files, prefix), {one.id for one in given if one.missing}
     for task in made:
         task["meta"] |= {"missing": True} if task["meta"]["id"] in gone else {}
-    write(to, json.dumps(made, indent=1, ensure_ascii=False).encode())
+    write_file(to, json.dumps(made, indent=1, ensure_ascii=False).encode())
     return to
 
 
@@ -123,19 +132,19 @@ def predict(
 
     Example: versionspace predict model photos/
     """
-    from versionspace.campaign.inference import images_in, read_model
+    from versionspace.campaign import find_images, load_model
     from versionspace.data import safe_cell
-    from versionspace.store.layout import refuse_folder, write
+    from versionspace.store import reject_folder, write_file
     from versionspace.text import printable
 
     if out is not None:
-        refuse_folder(out)
-    files = images_in(images)
+        reject_folder(out)
+    files = find_images(images)
     text = io.StringIO()
     table = csv.writer(text, lineterminator="\n")
     table.writerow(["file", "class", "probability", "agreement"])
     bad = 0
-    for found in read_model(model).predict(files):
+    for found in load_model(model).predict(files):
         if found.problem:
             bad += 1
             typer.echo(printable(f"{found.file}: {found.problem}"), err=True)
@@ -145,7 +154,7 @@ def predict(
     if out is None:
         sys.stdout.write(text.getvalue())
     else:
-        write(out, text.getvalue().encode())
+        write_file(out, text.getvalue().encode())
         typer.echo(f"{len(files) - bad} images classified: {out}")
     if bad:
         typer.echo(f"{bad} of {len(files)} files could not be read.", err=True)

@@ -7,10 +7,9 @@ from typing import Any
 
 from rich.table import Table
 
-from versionspace.campaign.metrics import said as same_images
-from versionspace.campaign.progress import accuracy_of
-from versionspace.query.methods import TABLE
-from versionspace.store.record import Record, Round
+from versionspace.campaign import describe_indistinguishable as same_images
+from versionspace.query import TABLE
+from versionspace.store import Record, Round
 from versionspace.text import duration, percent
 
 _RECENT = 5
@@ -33,10 +32,10 @@ def summary(records: Sequence[Record]) -> Table:
         table.add_column(name, justify="right", min_width=max(len(word) for word in name.split()))
     by_method: dict[str, list[Record]] = {}
     for record in sorted(records, key=order):
-        if record.ended and record.measured():
+        if record.ended and record.measured_rounds():
             by_method.setdefault(record.method, []).append(record)
     for method, found in by_method.items():
-        last = [r.measured()[-1] for r in found]
+        last = [r.measured_rounds()[-1] for r in found]
         labels = sorted({r.labels for r in last})
         shown = str(labels[0]) if len(labels) == 1 else f"{labels[0]}–{labels[-1]}"
         values = [
@@ -64,7 +63,7 @@ def notes(records: Sequence[Record]) -> list[str]:
     for record in sorted(records, key=order):
         if record.ended not in ("", "budget"):
             out.append(f"{record.method}/{record.seed} stopped early: {record.ended}.")
-    last = [r.measured()[-1].metrics for r in sorted(records, key=order) if r.measured()]
+    last = [r.measured_rounds()[-1].metrics for r in sorted(records, key=order) if r.measured_rounds()]
     loose = [metrics for metrics in last if metrics is not None and not metrics.samples_version_space]
     if loose:
         worst = min(metrics.fit for metrics in loose)
@@ -121,7 +120,7 @@ def seconds_left(record: Record) -> float | None:
     """Estimate the remaining seconds from the duration of recent rounds; None before the first."""
     if record.ended:
         return 0.0
-    recent = [sum(r.seconds.values()) for r in record.measured()[-_RECENT:]]
+    recent = [sum(r.seconds.values()) for r in record.measured_rounds()[-_RECENT:]]
     if not recent:
         return None
     labels = record.budget - record.spent
@@ -130,19 +129,18 @@ def seconds_left(record: Record) -> float | None:
 
 def row(record: Record) -> list[str]:
     """Return the cells of a campaign's line."""
-    rounds = record.measured()
+    rounds = record.measured_rounds()
     last = rounds[-1] if rounds else None
     left = seconds_left(record)
     state = "done" if record.ended else "running" if left is None else f"{duration(left, rough=True)} left"
-    accuracy, diameter = accuracy_of(record)
     return [
         record.method,
         str(record.seed),
         str(last.number) if last else "–",
         f"{record.spent}/{record.budget}",
-        percent(accuracy),
+        percent(_of(last, "accuracy")),
         percent(_of(last, "vote_accuracy")),
-        percent(diameter),
+        percent(_of(last, "pwd")),
         percent(_of(last, "wrong_agreement")),
         percent(last.metrics.fit if last and last.metrics else None),
         state,

@@ -1,46 +1,59 @@
-"""What a campaign is to do: TOML in, checked, unknown keys refused; and the presets.
+"""The settings of campaigns: TOML files and presets, validated when they are read.
 
->>> read("demo").data.name
+>>> read_config("demo").data.name
 'digits'
 """
 
-from versionspace.config.differences import VOTE, differences, same_start, settings
+from versionspace.config.differences import VOTE, differences, first_ensemble_settings, flat_settings
 from versionspace.config.model import (
-    Budget,
-    ColdStart,
+    BudgetConfig,
+    ColdStartConfig,
     Config,
-    Data,
+    DataConfig,
     EnsembleConfig,
-    Grid,
-    Machine,
-    Measure,
-    Oracle,
-    Query,
-    Stop,
+    GridConfig,
+    MachineConfig,
+    MeasureConfig,
+    OracleConfig,
+    QueryConfig,
+    StopConfig,
 )
-from versionspace.config.toml import PRESETS, changed, preset_text, read, read_text, sentences, written
+from versionspace.config.policy import Policy, answered_by_person
+from versionspace.config.toml import (
+    PRESETS,
+    as_input_errors,
+    parse_config,
+    preset_text,
+    read_config,
+    to_toml,
+    validate_config,
+    with_changes,
+)
 
 __all__ = [
     "PRESETS",
     "VOTE",
-    "Budget",
-    "ColdStart",
+    "BudgetConfig",
+    "ColdStartConfig",
     "Config",
-    "Data",
+    "DataConfig",
     "EnsembleConfig",
-    "Grid",
-    "Machine",
-    "Measure",
-    "Oracle",
-    "Query",
-    "Stop",
-    "changed",
+    "GridConfig",
+    "MachineConfig",
+    "MeasureConfig",
+    "OracleConfig",
+    "Policy",
+    "QueryConfig",
+    "StopConfig",
+    "answered_by_person",
+    "as_input_errors",
     "differences",
+    "first_ensemble_settings",
+    "flat_settings",
+    "parse_config",
     "preset_text",
-    "read",
-    "read_text",
-    "same_start",
-    "sentences",
-    "settings",
-    "written",
+    "read_config",
+    "to_toml",
+    "validate_config",
+    "with_changes",
 ]

@@ -1,26 +1,30 @@
-"""What differs between two configs, as far as it matters to a result."""
+"""The differences between two configs, as far as they affect a result."""
 
 from typing import Any
 
 from versionspace.config.model import Config
-from versionspace.query.methods import TABLE
+from versionspace.query import TABLE
 
-_OF_NO_MATTER = ("grid", "machine")
+_WITHOUT_EFFECT = ("grid", "machine")
+"""Sections that do not affect the result of a campaign."""
 _NOTHING = "nothing"
 
 VOTE = "query.vote"
 
 
-def differences(before: Config, now: Config, but: tuple[str, ...] = ()) -> list[str]:
-    """Keys that differ, as ``budget.total: 400 before, 200 now``; threads and the extent of a grid do not count.
+def differences(before: Config, now: Config, ignore: tuple[str, ...] = ()) -> list[str]:
+    """Return the keys that differ, as ``budget.total: 400 before, 200 now``.
 
-    >>> from versionspace.config.toml import read
-    >>> differences(read("demo"), read("demo", ["query.size=7", "machine.threads=1"]))
+    Left out are keys that do not affect a result (threads, device, the methods and seeds of a grid), and the keys and
+    sections in ``ignore``.
+
+    >>> from versionspace.config.toml import read_config
+    >>> differences(read_config("demo"), read_config("demo", ["query.size=7", "machine.threads=1"]))
     ['query.size: 15 before, 7 now']
     """
     if not any(TABLE[method].takes_vote for method in (before.query.method, *before.grid.methods)):
-        but = (*but, VOTE)  # nothing was asked by it so far
-    old, new = settings(before, but), settings(now, but)
+        ignore = (*ignore, VOTE)  # no campaign has used it so far
+    old, new = flat_settings(before, ignore), flat_settings(now, ignore)
     return [
         f"{key}: {old.get(key, _NOTHING)} before, {new.get(key, _NOTHING)} now"
         for key in sorted(old | new)
@@ -28,23 +32,23 @@ def differences(before: Config, now: Config, but: tuple[str, ...] = ()) -> list[
     ]
 
 
-def settings(config: Config, but: tuple[str, ...] = ()) -> dict[str, str]:
-    """Everything that matters to a result, one line a key.
+def flat_settings(config: Config, ignore: tuple[str, ...] = ()) -> dict[str, str]:
+    """Return the settings that affect a result, by ``section.key``, except the keys and sections in ``ignore``.
 
-    >>> from versionspace.config.toml import read
-    >>> settings(read("demo"))["query.size"]
+    >>> from versionspace.config.toml import read_config
+    >>> flat_settings(read_config("demo"))["query.size"]
     '15'
     """
-    skipped = (*_OF_NO_MATTER, *but)
+    left_out = (*_WITHOUT_EFFECT, *ignore)
     return {
-        key: _shown(value)
-        for key, value in _flat(config.model_dump(mode="json")).items()
-        if not any(key == one or key.startswith(one + ".") for one in skipped)
+        key: _NOTHING if value is None else repr(value)
+        for key, value in _flatten(config.model_dump(mode="json")).items()
+        if not any(key == name or key.startswith(name + ".") for name in left_out)
     }
 
 
-def same_start(config: Config) -> dict[str, Any]:
-    """What the first ensemble depends on: two campaigns that agree on this share it."""
+def first_ensemble_settings(config: Config) -> dict[str, Any]:
+    """Return the settings that the first ensemble depends on: campaigns that agree on them share it."""
     values = config.model_dump(mode="json")
     return {
         **{name: values[name] for name in ("seed", "data", "ensemble", "training", "oracle")},
@@ -52,15 +56,11 @@ def same_start(config: Config) -> dict[str, Any]:
     }
 
 
-def _flat(values: dict[str, Any], before: str = "") -> dict[str, Any]:
-    out: dict[str, Any] = {}
+def _flatten(values: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+    flat: dict[str, Any] = {}
     for name, value in values.items():
         if isinstance(value, dict):
-            out |= _flat(value, f"{before}{name}.")
+            flat |= _flatten(value, f"{prefix}{name}.")
         else:
-            out[before + name] = value
-    return out
-
-
-def _shown(value: Any) -> str:
-    return _NOTHING if value is None else repr(value)
+            flat[prefix + name] = value
+    return flat

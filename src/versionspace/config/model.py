@@ -1,39 +1,40 @@
-"""The shape of a config, section by section. Whatever is not named here is refused."""
+"""The sections of a config and their keys. Unknown keys are rejected."""
 
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from versionspace.ensemble.settings import SIZES, Training, read_training
+from versionspace.ensemble import SIZES, Training, read_training
 from versionspace.errors import InputError
-from versionspace.query.methods import find, names
-
-Seed = int
+from versionspace.query import find, names
 
 
 class Section(BaseModel):
-    """Frozen, strict about types, and without room for keys that nobody reads."""
+    """The base of all sections: frozen, strict about types, without unknown keys."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, validate_default=True)
 
 
-class Data(Section):
-    """Which images, and how they are cut. Sizes left out are the paper's, or for a folder what there is."""
+class DataConfig(Section):
+    """The images and their split. Sizes default to the paper's; for a folder, to all of its images."""
 
     name: str
-    """A dataset's name, or the path of a folder of images."""
+    """The name of a dataset, or the path of a folder of images."""
     pool: int | None = Field(None, ge=1)
     validation: int | None = Field(None, ge=0)
     test: int | None = Field(None, ge=0)
     initial: int | None = Field(None, ge=0)
-    """Labels to start with, drawn in equal numbers from each class where labels are known."""
+    """Number of labels to start with; see ``balanced``."""
     balanced: bool = True
+    """Whether the first labels are drawn in equal numbers from each class, if labels are known."""
     classes: tuple[str, ...] = ()
-    """For a folder: the classes that people may choose from."""
+    """For a folder: the classes to choose from."""
     size: int | None = Field(None, ge=1)
-    """For a folder: images are brought to this many pixels a side."""
+    """For a folder: the side length in pixels to which images are scaled."""
     channels: Literal[1, 3] | None = None
+    """For a folder: 1 for greyscale, 3 for colour."""
     fit: Literal["crop", "pad", "stretch"] | None = None
+    """For a folder: how images are made square."""
 
     @field_validator("classes", mode="before")
     @classmethod
@@ -42,120 +43,125 @@ class Data(Section):
 
     @field_validator("classes")
     @classmethod
-    def _distinct(cls, given: tuple[str, ...]) -> tuple[str, ...]:
+    def _check_classes(cls, given: tuple[str, ...]) -> tuple[str, ...]:
         if len(set(given)) < len(given) or any(not name.strip() for name in given):
-            raise ValueError("class names must be distinct and not empty")
+            raise ValueError("distinct class names that are not empty")
         return given
 
 
 class EnsembleConfig(Section):
-    """The members: samples of the version space."""
+    """The members of the ensemble: samples of the version space."""
 
     net: str = "small"
-    """conv2, conv3, conv6, resnet18, small, heads, or ``package.module:function`` of your own."""
+    """conv2, conv3, conv6, resnet18, small, heads, or ``package.module:function`` that returns your own network."""
     members: int = Field(20, ge=1)
 
     @field_validator("net")
     @classmethod
-    def _known(cls, net: str) -> str:
+    def _check_net(cls, net: str) -> str:
         module, _, function = net.partition(":")
-        if net not in SIZES and not all((*module.split("."), function)):  # .nets:small would be relative to nothing
+        if net not in SIZES and not all((*module.split("."), function)):  # relative names such as .nets:small too
             raise ValueError(f"one of {', '.join(SIZES)}, or package.module:function")
         return net
 
 
-class Query(Section):
-    """Which images are asked for."""
+class QueryConfig(Section):
+    """The choice of images to label."""
 
     method: str = "gvd"
     size: int = Field(10, ge=1)
-    """Images asked in a round."""
+    """Number of images per round."""
     vote: Literal["soft", "hard"] = "soft"
-    """Of gvd and its kin; other methods of a grid have no use for it."""
+    """The vote that gvd and its variants compare members with; other methods ignore it."""
     member: int | Literal["all"] = 0
-    """At which network bald, coreset, dfal, badge and batchbald look."""
+    """The member that bald, coreset, dfal, badge and batchbald use."""
     passes: int = Field(20, ge=2)
-    """Monte-Carlo dropout passes of bald and batchbald."""
+    """Number of Monte-Carlo dropout passes of bald and batchbald."""
 
     @field_validator("method")
     @classmethod
-    def _known(cls, method: str) -> str:
+    def _check_method(cls, method: str) -> str:
         if method not in names():
             raise ValueError(f"one of {', '.join(names())}")
         return method
 
     @model_validator(mode="after")
-    def _fitting(self) -> "Query":
+    def _check_member(self) -> "QueryConfig":
         if self.member == "all" and find(self.method).pool == "one member":
             raise InputError(
-                "query.member", expected=f"the number of a member, since {self.method} looks at one", got="'all'",
+                "query.member", expected=f"the number of a member, since {self.method} uses one", got="'all'",
                 fix="For example query.member = 0.",
             )  # fmt: skip
         return self
 
 
-class Budget(Section):
-    """How many labels may be asked for."""
+class BudgetConfig(Section):
+    """The number of labels that may be given."""
 
     total: int = Field(ge=1)
-    """All labels: the first ones, the queries and the audit."""
+    """All labels: first labels, queries and audit."""
     audit: int = Field(0, ge=0)
-    """Of these, so many are drawn uniformly from the whole pool at the start and never trained on."""
+    """How many of them are drawn uniformly from the whole pool at the start and never trained on."""
     confidence: float = Field(0.95, gt=0, lt=1)
-    """Of the audit's interval, over all rounds together."""
+    """Confidence level of the audit's interval, over all rounds together."""
 
     @model_validator(mode="after")
-    def _room(self) -> "Budget":
+    def _check_audit(self) -> "BudgetConfig":
         if self.audit >= self.total:
-            raise ValueError(f"audit ({self.audit}) must leave labels of total ({self.total}) to learn from")
+            raise InputError(
+                "budget.audit", expected=f"fewer labels than budget.total, {self.total}", got=str(self.audit),
+                fix="Lower it, or raise budget.total: audit images are not trained on.",
+            )  # fmt: skip
         return self
 
 
-class Stop(Section):
+class StopConfig(Section):
     """When to stop before the budget is spent."""
 
     when: str = ""
     """Rules joined by | and &: ``"flat(3, 0.002) & audit(0.9)"``; see docs/campaigns.md."""
 
 
-class Oracle(Section):
-    """Who answers."""
+class OracleConfig(Section):
+    """The source of answers."""
 
     kind: Literal["labels", "person"] = "labels"
+    """The dataset's own labels, or a person."""
     noise: float = Field(0.0, ge=0, le=1)
-    """The share of images that a simulated oracle gets wrong."""
+    """The share of images that a simulated oracle labels wrongly."""
     abstain: float = Field(0.0, ge=0, le=1)
+    """The share of images that a simulated oracle skips."""
 
 
-class ColdStart(Section):
-    """Where no labels are known at the start."""
+class ColdStartConfig(Section):
+    """The first images to label if no labels are known."""
 
     size: int | None = Field(None, ge=1)
-    """Images asked at once; by default as many as there are classes."""
+    """Number of images per ask; by default the number of classes."""
     cap: int | None = Field(None, ge=1)
-    """After so many labels training starts though a class has none; by default 10 × classes."""
+    """Number of labels after which training starts even if a class has none; by default 10 × classes."""
 
 
-class Measure(Section):
-    """What is evaluated every round."""
+class MeasureConfig(Section):
+    """What is evaluated in every round."""
 
     pool: bool = True
-    """Whether the whole pool is, which costs a pass over it."""
+    """Whether to evaluate the whole pool, which costs one pass over it."""
 
 
-class Machine(Section):
-    """What changes no result."""
+class MachineConfig(Section):
+    """Settings that do not affect results."""
 
     device: str = "auto"
     threads: int = Field(0, ge=0)
-    """0: all cores, shared among jobs."""
+    """0: all cores, divided among jobs."""
 
 
-class Grid(Section):
-    """The campaigns that ``versionspace run`` makes of a config."""
+class GridConfig(Section):
+    """The campaigns that ``versionspace run`` creates from a config: one per method and seed."""
 
     methods: tuple[str, ...] = ()
-    seeds: tuple[Seed, ...] = ()
+    seeds: tuple[int, ...] = ()
 
     @field_validator("methods", "seeds", mode="before")
     @classmethod
@@ -164,76 +170,72 @@ class Grid(Section):
 
     @field_validator("methods")
     @classmethod
-    def _known(cls, methods: tuple[str, ...]) -> tuple[str, ...]:
-        for method in methods:
-            if method not in names():
-                raise ValueError(f"{method!r} is not one of {', '.join(names())}")
+    def _check_methods(cls, methods: tuple[str, ...]) -> tuple[str, ...]:
+        if not set(methods) <= set(names()):
+            raise ValueError(f"methods among {', '.join(names())}")
         return methods
 
     @field_validator("seeds")
     @classmethod
-    def _seeds(cls, seeds: tuple[Seed, ...]) -> tuple[Seed, ...]:
+    def _check_seeds(cls, seeds: tuple[int, ...]) -> tuple[int, ...]:
         if any(seed < 0 for seed in seeds):
-            raise ValueError("seeds are whole numbers of at least 0")
+            raise ValueError("whole numbers of at least 0")
         return seeds
 
 
 class Config(Section):
-    """One campaign, or with ``grid`` several."""
+    """The settings of one campaign, or with ``grid`` of several."""
 
     preset: str = ""
-    """The preset that this was made from; a report then shows the paper's own figures beside."""
+    """The preset that the config is based on; a report then also shows the paper's figures."""
     seed: int = Field(0, ge=0)
     keep: Literal["ends", "all", "none"] = "ends"
-    """Whose weights are kept: of the first and last round, of all, of none."""
-    data: Data
+    """Which weights are kept: of the first and last round, of all rounds, or of none."""
+    data: DataConfig
     ensemble: EnsembleConfig = EnsembleConfig()
     training: dict[str, Any] = Field(default_factory=dict)
-    """``like = "mnist"`` and single settings of `versionspace.Training` that differ from it."""
-    query: Query = Query()
-    budget: Budget
-    stop: Stop = Stop()
-    oracle: Oracle = Oracle()
-    cold_start: ColdStart = ColdStart()
-    measure: Measure = Measure()
-    machine: Machine = Machine()
-    grid: Grid = Grid()
-
-    @field_validator("training")
-    @classmethod
-    def _trainable(cls, given: dict[str, Any]) -> dict[str, Any]:
-        training_of(given, has_validation=True)
-        return given
+    """``like = "mnist"``, and single settings of `versionspace.Training` that differ from it."""
+    query: QueryConfig = QueryConfig()
+    budget: BudgetConfig
+    stop: StopConfig = StopConfig()
+    oracle: OracleConfig = OracleConfig()
+    cold_start: ColdStartConfig = ColdStartConfig()
+    measure: MeasureConfig = MeasureConfig()
+    machine: MachineConfig = MachineConfig()
+    grid: GridConfig = GridConfig()
 
     @model_validator(mode="after")
-    def _affordable(self) -> "Config":
+    def _check_training(self) -> "Config":
+        self.training_for(has_validation=True)
+        return self
+
+    @model_validator(mode="after")
+    def _check_budget(self) -> "Config":
         initial = self.data.initial or 0
         if initial + self.budget.audit > self.budget.total:
-            raise ValueError(
-                f"budget.total ({self.budget.total}) must hold data.initial ({initial}) and budget.audit "
-                f"({self.budget.audit})"
-            )
+            raise InputError(
+                "budget.total",
+                expected=f"at least data.initial ({initial}) plus budget.audit ({self.budget.audit})",
+                got=str(self.budget.total), fix="Raise it, or lower the others.",
+            )  # fmt: skip
         return self
 
     def training_for(self, has_validation: bool) -> Training:
-        """The settings of a fit."""
-        return training_of(self.training, has_validation)
+        """Return the training settings: the named ones or the default, with the changes of this config.
+
+        The default depends on whether there are validation labels. Raises InputError for an unknown setting.
+        """
+        changes = dict(self.training)
+        base = read_training(changes.pop("like", None), has_validation)
+        known = set(base.__dataclass_fields__)
+        if not set(changes) <= known:
+            return read_training(changes)  # raises: it lists the known settings
+        return Training(**{name: getattr(base, name) for name in known} | changes)
 
     def campaign(self, method: str, seed: int) -> "Config":
-        """The config of one campaign of the grid."""
+        """Return the config of one campaign of the grid."""
         values = self.model_dump() | {"seed": seed, "grid": {}}
         values["query"]["method"] = method
         if not find(method).takes_vote:
             values["query"]["vote"] = "soft"
         return Config.model_validate(values)
-
-
-def training_of(given: dict[str, Any], has_validation: bool) -> Training:
-    """A named setting with changes; without a name, the default for what there is to watch."""
-    changes = dict(given)
-    like = changes.pop("like", None)
-    base = read_training(like, has_validation)
-    known = set(base.__dataclass_fields__)
-    if not set(changes) <= known:
-        return read_training(changes)  # refuses them
-    return Training(**{name: getattr(base, name) for name in known} | changes)

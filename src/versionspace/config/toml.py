@@ -1,4 +1,4 @@
-"""From a preset's name or a TOML file to a `Config`, and back to text. Mistakes become sentences."""
+"""Read a `Config` from a preset or a TOML file, and write it as TOML. Every mistake is an InputError."""
 
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
@@ -27,23 +27,25 @@ PRESETS: tuple[str, ...] = (
     "small/svhn",
     "small/stl10",
 )
-"""Configs that come with the package."""
+"""The names of the configs that come with the package."""
 
 
-def read(preset_or_path: str | Path, changes: Iterable[str] = ()) -> Config:
-    """A preset by name, or a TOML file; ``changes`` like ``"budget.total=200"`` are made on the way.
+def read_config(preset_or_path: str | Path, changes: Iterable[str] = ()) -> Config:
+    """Return the config of a preset or a TOML file, with changes such as ``"budget.total=200"``.
 
-    >>> read("demo", ["budget.total=40"]).budget.total
+    Raises InputError if there is no such preset or file, or if a key or a value is invalid.
+
+    >>> read_config("demo", ["budget.total=40"]).budget.total
     40
     """
     name = str(preset_or_path)
     if name in PRESETS:
-        return read_text(preset_text(name), f"preset {name}", changes, preset=name)
+        return parse_config(preset_text(name), f"preset {name}", changes, preset=name)
     path = Path(name).expanduser()
     if not path.is_file():
         raise _unknown_preset(name, "a TOML file or a preset: ")
     try:
-        return read_text(path.read_text(encoding="utf-8"), name, changes)
+        return parse_config(path.read_text(encoding="utf-8"), name, changes)
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(
             name, expected="a TOML file that can be read", got=str(error), fix="Check the file."
@@ -51,7 +53,7 @@ def read(preset_or_path: str | Path, changes: Iterable[str] = ()) -> Config:
 
 
 def preset_text(name: str) -> str:
-    """A preset as it is written, with its comments.
+    """Return the TOML text of a preset, with its comments.
 
     >>> preset_text("demo").startswith("#")
     True
@@ -71,10 +73,10 @@ def _unknown_preset(name: str, before: str) -> InputError:
     )
 
 
-def read_text(text: str, name: str = "config", changes: Iterable[str] = (), preset: str = "") -> Config:
-    """A config from TOML text.
+def parse_config(text: str, name: str = "config", changes: Iterable[str] = (), preset: str = "") -> Config:
+    """Return the config in a TOML text, with changes as in `read_config`. ``name``: how errors call the text.
 
-    >>> read_text("[data]\\nname = 'digits'\\n[budget]\\ntotle = 5")
+    >>> parse_config("[data]\\nname = 'digits'\\n[budget]\\ntotle = 5")
     Traceback (most recent call last):
     versionspace.errors.InputError: config: expected a known key, got budget.totle. Did you mean budget.total?
     """
@@ -82,58 +84,59 @@ def read_text(text: str, name: str = "config", changes: Iterable[str] = (), pres
         values = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise InputError(
-            name, expected="TOML", got=str(error), fix="Strings need quotes; sections [brackets]."
+            name, expected="TOML", got=str(error), fix="Strings need quotes, and sections [brackets]."
         ) from error
     if preset:
         values["preset"] = preset
     for change in changes:
-        _change(values, change)
-    return validated(values, name)
+        _apply(change, values)
+    return validate_config(values, name)
 
 
-def validated(values: Mapping[str, Any], name: str) -> Config:
-    """Values as a `Config`, or a sentence about the first thing that is wrong."""
-    with sentences(name):
+def validate_config(values: Mapping[str, Any], name: str) -> Config:
+    """Return values as a `Config`. Raises InputError for the first invalid value; ``name``: what it calls them."""
+    with as_input_errors(name):
         return Config.model_validate(dict(values))
 
 
 @contextmanager
-def sentences(name: str) -> Iterator[None]:
-    """What pydantic refuses becomes a sentence about the first thing that is wrong."""
+def as_input_errors(name: str) -> Iterator[None]:
+    """Re-raise a pydantic ValidationError as an InputError about the first invalid value."""
     try:
         yield
     except ValidationError as error:
-        raise _explained(error, name) from error
+        raise _input_error(error, name) from error
 
 
-def changed(config: Config, changes: Iterable[str]) -> Config:
-    """A config with changes like ``"budget.total=200"``.
+def with_changes(config: Config, changes: Iterable[str]) -> Config:
+    """Return a config with changes such as ``"budget.total=200"``.
 
-    >>> changed(read("demo"), ["budget.total=40"]).budget.total
+    >>> with_changes(read_config("demo"), ["budget.total=40"]).budget.total
     40
     """
-    return read_text(written(config), "config", changes)
+    return parse_config(to_toml(config), "config", changes)
 
 
-def written(config: Config) -> str:
-    """A config as TOML: what is not set is left out.
+def to_toml(config: Config) -> str:
+    """Return a config as TOML, without values that are not set.
 
-    >>> read_text(written(read("demo"))) == read("demo")
+    >>> parse_config(to_toml(read_config("demo"))) == read_config("demo")
     True
     """
-    return tomli_w.dumps(_without_nothing(config.model_dump(mode="json")))
+    return tomli_w.dumps(_without_unset(config.model_dump(mode="json")))
 
 
-def _without_nothing(values: dict[str, Any]) -> dict[str, Any]:
-    out: dict[str, Any] = {}
+def _without_unset(values: dict[str, Any]) -> dict[str, Any]:
+    result: dict[str, Any] = {}
     for name, value in values.items():
-        kept = _without_nothing(value) if isinstance(value, dict) else value
+        kept = _without_unset(value) if isinstance(value, dict) else value
         if kept is not None and kept != {}:
-            out[name] = kept
-    return out
+            result[name] = kept
+    return result
 
 
-def _change(values: dict[str, Any], change: str) -> None:
+def _apply(change: str, values: dict[str, Any]) -> None:
+    """Apply ``section.key=value`` to the values of a config."""
     key, equals, text = change.partition("=")
     parts = key.strip().split(".")
     if not equals or not all(parts):
@@ -143,25 +146,26 @@ def _change(values: dict[str, Any], change: str) -> None:
     try:
         value = tomllib.loads(f"value = {text.strip()}")["value"]
     except tomllib.TOMLDecodeError:
-        value = text.strip()  # --set data.name=digits: quotes are a nuisance in a shell
+        value = text.strip()  # --set data.name=digits needs no quotes in the shell
     inner = values
     for part in parts[:-1]:
         inner = inner.setdefault(part, {})
         if not isinstance(inner, dict):
-            raise InputError("set", expected="section.key=value", got=repr(change), fix=f"{part} is no section.")
+            raise InputError("set", expected="section.key=value", got=repr(change), fix=f"{part} is not a section.")
     inner[parts[-1]] = value
 
 
-def _explained(error: ValidationError, name: str) -> InputError:
-    found = error.errors()
-    first = next((e for e in found if e["type"] == "extra_forbidden"), found[0])  # a misspelt key is also a missing one
+def _input_error(error: ValidationError, name: str) -> InputError:
+    errors = error.errors()
+    # A misspelt key may also be reported as missing; the misspelling says more.
+    first = next((one for one in errors if one["type"] == "extra_forbidden"), errors[0])
     where = ".".join(str(part) for part in first["loc"])
     if first["type"] == "extra_forbidden":
         near = nearest(where, _keys(Config))
         fix = f"Did you mean {near}?" if near else f"Known: {', '.join(_beside(where))}."
         return InputError(name, expected="a known key", got=where, fix=fix)
     if first["type"] == "missing":
-        return InputError(name, expected=f"a value for {where}", got="none", fix=f"Add {where} to it.")
+        return InputError(name, expected=f"a value for {where}", got="none", fix=f"Add {where}.")
     cause = first.get("ctx", {}).get("error")
     if isinstance(cause, InputError):
         return InputError(f"{name}: {cause.name}", expected=cause.expected, got=cause.got, fix=cause.fix)
@@ -177,16 +181,17 @@ def _explained(error: ValidationError, name: str) -> InputError:
 
 
 def _keys(model: type[BaseModel], before: str = "") -> list[str]:
-    """Every key as section.key."""
-    out = []
+    """Return every key, as section.key."""
+    keys = []
     for name, field in model.model_fields.items():
         inner = [t for t in (field.annotation, *get_args(field.annotation)) if isinstance(t, type)]
         sections = [t for t in inner if issubclass(t, BaseModel)]
-        out += _keys(sections[0], f"{before}{name}.") if sections else []
-        out.append(before + name)
-    return out
+        keys += _keys(sections[0], f"{before}{name}.") if sections else []
+        keys.append(before + name)
+    return keys
 
 
 def _beside(where: str) -> list[str]:
+    """Return the known keys of the section that an unknown key is in."""
     section = where.rpartition(".")[0]
     return [key for key in _keys(Config) if key.rpartition(".")[0] == section]

@@ -36,7 +36,7 @@ def unpack(archive: Path, into: Path, *, wanted: Collection[str]) -> dict[str, P
                     raise tarfile.ReadError(f"{name} is truncated")
                 extracted[name] = into / name
                 if len(extracted) == len(wanted):
-                    break  # STL-10's archive goes on with gigabytes of unlabelled images
+                    break  # the rest of STL-10's archive is gigabytes of unlabelled images
     except (tarfile.TarError, gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise FormatError(
             archive.name,

@@ -1,24 +1,44 @@
-"""Ensembles: M networks trained from scratch, as samples of the version space."""
+"""Ensembles: M networks trained from scratch, as samples of the version space.
+
+Importing this package does not import torch, so that configs can be read without it.
+"""
 
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from versionspace.ensemble.settings import TRAININGS, Training
+from versionspace.ensemble.settings import SIZES, TRAININGS, Sizes, Training, find_recipe, read_training, sizes
 
 if TYPE_CHECKING:
     from versionspace.ensemble.ensemble import Ensemble
     from versionspace.ensemble.heads import Heads
     from versionspace.ensemble.normalise import Normalisation
-    from versionspace.ensemble.train import History
+    from versionspace.ensemble.predict import Opinions
+    from versionspace.ensemble.train import MemberHistory
 
-__all__ = ["TRAININGS", "Ensemble", "Heads", "History", "Normalisation", "Training"]
+__all__ = [
+    "SIZES",
+    "TRAININGS",
+    "Ensemble",
+    "Heads",
+    "MemberHistory",
+    "Normalisation",
+    "Opinions",
+    "Sizes",
+    "Training",
+    "find_recipe",
+    "read_training",
+    "sizes",
+]
 
 
-_PLACES = {"Ensemble": "ensemble", "Heads": "heads", "History": "fit", "Normalisation": "normalise"}
+_LAZY = {
+    "Ensemble": "ensemble", "Heads": "heads", "MemberHistory": "train", "Normalisation": "normalise",
+    "Opinions": "predict",
+}  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
-    """What needs torch is imported when it is asked for: settings can be read without."""
-    if name not in _PLACES:
+    """Import what requires torch on first use."""
+    if name not in _LAZY:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"versionspace.ensemble.{_PLACES[name]}"), name)
+    return getattr(importlib.import_module(f"versionspace.ensemble.{_LAZY[name]}"), name)

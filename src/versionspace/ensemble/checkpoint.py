@@ -1,4 +1,7 @@
-"""An ensemble on disk: ``ensemble.json`` and ``weights.safetensors``. No pickle; each appears whole or not at all."""
+"""An ensemble on disk: ``ensemble.json``, ``weights.safetensors`` and, with an extractor, ``backbone.json``.
+
+Files are written atomically and contain no pickle. ``ensemble.json`` is written last: a folder that has it is complete.
+"""
 
 import json
 from dataclasses import asdict, dataclass
@@ -10,16 +13,17 @@ from torch import Tensor, nn
 
 from versionspace.ensemble.normalise import Normalisation
 from versionspace.errors import InputError
+from versionspace.features import DEFAULT_EXTRACTOR
 from versionspace.files import replacing
-from versionspace.nets.architectures import Shape
-from versionspace.nets.stacks import first_names
+from versionspace.nets import FEATURE_NETS, Shape, first_names
 
 FORMAT = 1
+DESCRIPTION, WEIGHTS, BACKBONE = "ensemble.json", "weights.safetensors", "backbone.json"
 
 
 @dataclass(frozen=True)
-class Saved:
-    """All but the weights."""
+class Description:
+    """Everything about an ensemble except its weights and its extractor."""
 
     net: str | None
     """The name of the architecture; None for a user's own."""
@@ -34,54 +38,90 @@ class Saved:
     history: list[dict[str, Any]]
 
 
-def write(folder: Path, saved: Saved, state: dict[str, Tensor]) -> None:
-    """Weights first, the description last: a folder with a description is whole."""
-    folder.mkdir(parents=True, exist_ok=True)
-    weights, description = folder / "weights.safetensors", folder / "ensemble.json"
-    with replacing(weights) as new:
+@dataclass(frozen=True)
+class Backbone:
+    """The extractor whose features an ensemble sees."""
+
+    identity: str
+    side: int
+    image: tuple[int, int, int]
+    """Height, width and channels of the images of the fit."""
+    name: str | None
+    """The extractor's name; None for a user's own."""
+
+    def to_body(self) -> dict[str, Any]:
+        """Return the content of ``backbone.json``, which does not name the default extractor."""
+        body = {"weights": self.identity, "side": self.side, "image": self.image}
+        return body if self.name == DEFAULT_EXTRACTOR else body | {"extractor": self.name}
+
+    @staticmethod
+    def from_body(body: dict[str, Any]) -> "Backbone":
+        """Read the content of ``backbone.json``."""
+        height, width, channels = body["image"]
+        name = body.get("extractor", DEFAULT_EXTRACTOR)
+        return Backbone(str(body["weights"]), int(body["side"]), (height, width, channels), name)
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """What a folder contains."""
+
+    description: Description
+    backbone: Backbone | None
+    """None for networks that see pixels."""
+    state: dict[str, Tensor]
+
+
+def write_checkpoint(folder: Path, description: Description, state: dict[str, Tensor]) -> None:
+    """Write weights and description; `InputStage.save` has written the rest."""
+    with replacing(folder / WEIGHTS) as new:
         save_file({name: value.cpu().contiguous() for name, value in state.items()}, new)
-    with replacing(description) as new:
-        new.write_text(json.dumps({"format": FORMAT, **asdict(saved)}, indent=2))
+    with replacing(folder / DESCRIPTION) as new:
+        new.write_text(json.dumps({"format": FORMAT, **asdict(description)}, indent=2))
 
 
-def read(folder: Path) -> tuple[Saved, dict[str, Tensor]]:
-    """What `write` wrote, or a sentence that says what is missing or wrong."""
-    description = folder / "ensemble.json"
+def read_checkpoint(folder: Path) -> Checkpoint:
+    """Read a folder that `Ensemble.save` wrote; raise `InputError` if a file is missing or damaged."""
     try:
-        found = json.loads(description.read_text())
-        if found.pop("format") != FORMAT:
+        body = json.loads((folder / DESCRIPTION).read_text())
+        if body.pop("format") != FORMAT:
             raise ValueError("another format")
-        found["normalisation"] = Normalisation(*(tuple(v) for v in found["normalisation"].values()))
-        found["shape"] = tuple(found["shape"])
-        return Saved(**found), load_file(folder / "weights.safetensors")
+        body["normalisation"] = Normalisation(*(tuple(v) for v in body["normalisation"].values()))
+        body["shape"] = tuple(body["shape"])
+        description = Description(**body)
+        state = load_file(folder / WEIGHTS)
+        backbone = None
+        if description.net in FEATURE_NETS or (folder / BACKBONE).exists():
+            backbone = Backbone.from_body(json.loads((folder / BACKBONE).read_text()))
     except FileNotFoundError as error:
         raise InputError(
-            "folder", expected="ensemble.json and weights.safetensors", got=f"no {error.filename}",
-            fix="Pass a folder that Ensemble.save wrote.",
+            "folder", expected=f"{DESCRIPTION}, {WEIGHTS} and, with an extractor, {BACKBONE}",
+            got=f"no {error.filename}", fix="Pass a folder that Ensemble.save wrote.",
         ) from error  # fmt: skip
     except Exception as error:
         raise InputError(
             str(folder), expected="what Ensemble.save writes", got=f"{type(error).__name__}: {error}",
             fix="The files are damaged or from another version; save the ensemble again.",
         ) from error  # fmt: skip
+    return Checkpoint(description, backbone, state)
 
 
-def compare(folder: Path, saved: Saved, state: dict[str, Tensor], plain: nn.Module) -> None:
-    """Whether weights (M, …) are those of the network, by names and shapes; the first difference is named."""
-    has = plain.state_dict()
-    wanted = {name: (saved.members, *has[name].shape) for name in first_names(plain).values()}
-    for name, shape in wanted.items():
+def check_weights(folder: Path, members: int, state: dict[str, Tensor], plain: nn.Module) -> None:
+    """Raise `InputError` at the first name or shape in which weights (M, …) differ from those of the network."""
+    values = plain.state_dict()
+    expected = {name: (members, *values[name].shape) for name in first_names(plain).values()}
+    for name, shape in expected.items():
         if name not in state:
-            raise _unlike(folder, f"weights of {name}, which the network has", "a file without")
+            raise _mismatch(folder, f"weights of {name}, which the network has", "a file without them")
         if tuple(state[name].shape) != shape:
-            raise _unlike(folder, f"weights of {name} of shape {shape}", f"{tuple(state[name].shape)}")
+            raise _mismatch(folder, f"weights of {name} of shape {shape}", f"{tuple(state[name].shape)}")
     for name in state:
-        if name not in wanted:
-            raise _unlike(folder, "weights of the network alone", f"{name} too, which it does not have")
+        if name not in expected:
+            raise _mismatch(folder, "only weights of the network", f"{name} as well, which it does not have")
 
 
-def _unlike(folder: Path, expected: str, got: str) -> InputError:
+def _mismatch(folder: Path, expected: str, got: str) -> InputError:
     return InputError(
         str(folder), expected=expected, got=got,
-        fix="Load it with the network that it was trained with; both files must be of one save.",
+        fix="Load it with the network that it was trained with; both files must be from the same save.",
     )  # fmt: skip

@@ -1,45 +1,50 @@
 """`Ensemble`: M networks trained from scratch, as samples of the version space."""
 
-import threading
+import copy
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Self
 
 import numpy as np
 import torch
 
 from versionspace import rng, runtime
-from versionspace.ensemble import checkpoint
-from versionspace.ensemble.normalise import Normalisation, read_images
+from versionspace.ensemble.arguments import read_images, read_labels
+from versionspace.ensemble.checkpoint import Backbone, Description, check_weights, read_checkpoint, write_checkpoint
+from versionspace.ensemble.inputs import FeatureInputs, ImageShape, InputStage, PixelInputs
+from versionspace.ensemble.normalise import Normalisation
 from versionspace.ensemble.predict import Opinions, Predictor
-from versionspace.ensemble.progress import Report, shown
-from versionspace.ensemble.settings import Training, read_training, sizes
-from versionspace.ensemble.train import History, Labelled, Task, fit_group
+from versionspace.ensemble.progress import ProgressCallback, fit_progress
+from versionspace.ensemble.settings import Training, find_recipe, read_training, sizes
+from versionspace.ensemble.train import FitJob, Labelled, MemberHistory, fit_members
 from versionspace.errors import InputError
-from versionspace.nets.architectures import Factory
-from versionspace.nets.module_checks import refuse_single_images
-from versionspace.nets.stacks import Network, Stack, find, network, seeded, stack
+from versionspace.features import CacheLocation, FeatureExtractor
+from versionspace.nets import Factory, Network, Stack, find_factory, network, reject_batches_of_one, seeded, stack
 from versionspace.types import Array, ArrayLike
 
 Member = int | Literal["all"]
 
 
 class Ensemble:
-    """M networks that fit the labels, each trained from its own first weights.
+    """M networks that fit the labels, each trained from its own initial weights.
 
     Args:
-        net: ``conv2``, ``conv3``, ``conv6``, ``resnet18``, ``small``, or a function (shape, classes) -> nn.Module.
+        net: ``conv2``, ``conv3``, ``conv6``, ``resnet18``, ``small``, or a function (shape, classes) -> nn.Module;
+            with an extractor, ``heads`` or a function.
         members: M.
         classes: C.
-        seed: draws depend on (seed, round, member): the same call gives the same bits.
-        device: "auto" takes a GPU where there is one.
-        training: a name of `TRAININGS`, a `Training`, or a dict of changes; by default the paper's, or without
-            validation labels "no-validation".
-        normalisation: statistics of the pool; by default those of the images that `fit` gets.
-        threads: groups of members trained side by side; changes no bit.
-        progress: whether to draw a bar, by default where there is a terminal; or a function that is called with the
-            epochs that were run and the members that ended since its last call, and may raise to end the fit.
+        seed: random draws depend on (seed, round, member): the same call is bitwise reproducible.
+        device: "auto" uses a GPU if there is one.
+        training: a name of `TRAININGS`, a `Training`, or a dict of changes to the default; by default the paper's, or
+            without validation labels "no-validation".
+        normalisation: the `statistics` of the pool; by default those of the images passed to `fit`.
+        threads: groups of members trained side by side; does not affect the result.
+        progress: whether to draw a bar, by default if standard error is a terminal; or a function that is called with
+            the epochs run and the members ended since its last call, and may raise to stop the fit.
+        extractor: a feature extractor, or the name of one: networks see its features of an image instead of pixels.
+        side: pixels that the longer side of an image is resized to before extraction; by default the extractor's.
+        cache: where features are kept: a folder, None for the user's cache, False for memory only.
 
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)
@@ -61,13 +66,16 @@ class Ensemble:
         training: Training | str | dict[str, object] | None = None,
         normalisation: Normalisation | None = None,
         threads: int | None = None,
-        progress: bool | Report | None = None,
+        progress: bool | ProgressCallback | None = None,
         dtype: torch.dtype = torch.float32,
+        extractor: str | FeatureExtractor | None = None,
+        side: int | None = None,
+        cache: CacheLocation = None,
     ) -> None:
         for name, value in (("members", members), ("classes", classes)):
             if not isinstance(value, int | np.integer) or value < 1:
-                raise InputError(name, expected="a whole number of at least 1", got=repr(value), fix="Pass how many.")
-        find(net)
+                raise InputError(name, expected="a whole number of at least 1", got=repr(value), fix="Pass a number.")
+        find_factory(net, on_features=extractor is not None)
         self.net = net
         self.members = int(members)
         self.classes = int(classes)
@@ -78,254 +86,303 @@ class Ensemble:
         self.threads = runtime.pick_threads(threads)
         self.progress = progress
         self.dtype = dtype
-        self.history_: list[History] = []
+        self.inputs: InputStage = PixelInputs()
+        if extractor is not None:
+            self.inputs = FeatureInputs(
+                extractor, side=side, device=self.device, threads=self.threads, cache=cache,
+                progress=False if callable(progress) else progress,
+            )  # fmt: skip
+        if normalisation is not None and self.inputs.width is not None:
+            normalisation.check(self.inputs.width, self.inputs.channels_are)
+        self.history_: list[MemberHistory] = []
         self._predictor: Predictor | None = None
         self._round = 0
         self._trained_with: Training | None = None
+        self._image: ImageShape | None = None
+
+    def statistics(self, images: ArrayLike) -> Normalisation:
+        """Return the statistics of images, which should be the pool's: what ``normalisation`` takes."""
+        return self.inputs.statistics(self._read(images))
 
     def fit(
         self,
         images: ArrayLike,
-        labels: ArrayLike,
+        labels: ArrayLike = None,
         validation: tuple[ArrayLike, ArrayLike] | None = None,
         round: int = 0,  # noqa: A002 — the word people use
-    ) -> "Ensemble":
-        """Trains all members from scratch on uint8 images (n, H, W, channels) and their classes (n,).
+    ) -> Self:
+        """Train all members from scratch on uint8 images (n, H, W, channels) and their classes (n,).
 
-        ``validation``: images and classes whose accuracy decides when the learning rate falls and training ends.
-        ``round``: another round draws other first weights, batch orders and masks.
+        ``validation``: images and classes whose accuracy decides when the learning rate falls and training ends; not
+        used if the training watches the training loss.
+        ``round``: each round draws its own initial weights, batch orders and dropout masks.
         """
         pixels = read_images(images)
-        classes = self._read_labels(labels, len(pixels), "labels")
-        held = None
-        if validation is not None:
-            held_pixels = read_images(validation[0], "validation images")
-            held = self._on_device(held_pixels, self._read_labels(validation[1], len(held_pixels), "validation labels"))
-        training = read_training(self.training, held is not None)
-        if training.watch == "validation accuracy" and held is None:
-            raise InputError(
-                "validation",
-                expected="labelled images, since the validation accuracy decides when training ends",
-                got="nothing",
-                fix="Pass validation=(images, labels), or training='no-validation'.",
-            )
-        runtime.keep_memory()
-        shape = (pixels.shape[3], pixels.shape[1], pixels.shape[2])
+        classes = read_labels(labels, len(pixels), self.classes)
+        recipe = find_recipe(self.net)
+        training = read_training(self.training, validation is not None, recipe)
+        held = self._read_validation(validation, training)
+        inputs = self._read(pixels)
+        shape = (inputs.shape[3], inputs.shape[1], inputs.shape[2])
+        if self.normalisation is not None:
+            self.normalisation.check(shape[0], self.inputs.channels_are)
+        normalisation = self.normalisation or self.inputs.statistics(inputs)
         net = network(self.net, shape, self.classes)
         if training.batch == 1:
-            refuse_single_images(net.plain, torch.zeros(shape, device="cpu"))
-        normalisation = self.normalisation or Normalisation.of(pixels)
+            reject_batches_of_one(net.plain, torch.zeros(shape, device="cpu"))
         table = sizes(self.net, shape)
-        labelled = self._on_device(pixels, classes)
-        state = self._first_weights(net, round)
-        stop = threading.Event()
-        with shown(self.members, training.epochs, self.progress) as advance:
-
-            def report(epochs: int, ended: int) -> None:
-                if stop.is_set():
-                    raise runtime.StoppedError
-                advance(epochs, ended)
-
-            tasks = [
-                Task(
-                    network=net,
-                    training=training,
-                    normalisation=normalisation,
-                    seed=self.seed,
-                    round=round,
-                    members=tuple(range(self.members)[first : first + table.group]),
-                    state={name: value[first : first + table.group] for name, value in state.items()},
-                    labelled=labelled,
-                    validation=held,
-                    images_at_once=table.images,
-                    dtype=self.dtype,
-                    report=report,
-                )
-                for first in range(0, self.members, table.group)
-            ]
+        with fit_progress(self.members, training.epochs, self.progress) as report:
+            job = FitJob(
+                network=net,
+                training=replace(training, batch=recipe.batch(len(classes), training)),
+                normalisation=normalisation,
+                seed=self.seed,
+                round=round,
+                members=tuple(range(self.members)),
+                state=self._initial_weights(net, round),
+                labelled=self._on_device(inputs, classes),
+                validation=held,
+                images_at_once=table.images,
+                dtype=self.dtype,
+                report=report,
+            )
             threads = self.threads if self.device.type == "cpu" else 1
-            with runtime.enough_memory("training"):
-                fitted = runtime.side_by_side(fit_group, tasks, threads, stop)
-        whole = {name: torch.cat([part.state[name] for part in fitted]) for name in fitted[0].state}
-        self.history_ = [history for part in fitted for history in part.histories]
+            fitted = fit_members(job, table.group, threads, recipe.retry(training))
+        self.history_ = fitted.histories
         self._round, self._trained_with = round, training
-        self._predictor = self._made(net, whole, normalisation)
+        self._image = (pixels.shape[1], pixels.shape[2], pixels.shape[3])
+        self._predictor = self._make_predictor(net, fitted.state, normalisation)
         return self
 
     def predict_proba(self, images: ArrayLike) -> Array:
-        """Probabilities float32 (M, N, C), a chunk of images at a time."""
-        return self._fitted(images).probabilities(read_images(images))
+        """Return probabilities, float32 (M, N, C)."""
+        return self._fitted().probabilities(self._read_like_fit(images))
 
     def votes(self, images: ArrayLike) -> Array:
-        """Votes (M, N) in the smallest unsigned integer, without ever holding M×N×C."""
-        return self._fitted(images).votes(read_images(images))
+        """Return votes (M, N) in the smallest unsigned integer, without holding M×N×C probabilities."""
+        return self._fitted().votes(self._read_like_fit(images))
 
     def opinions(self, images: ArrayLike) -> Opinions:
-        """Votes (M, N) and their soft majority (N,), without ever holding M×N×C."""
-        return self._fitted(images).opinions(read_images(images))
+        """Return votes (M, N) and their soft majority (N,), without holding M×N×C probabilities."""
+        return self._fitted().opinions(self._read_like_fit(images))
 
     def features(self, images: ArrayLike, member: Member = 0) -> Array:
-        """What goes into the last linear layer, float32 (N, F); ``member="all"`` adds a leading M."""
-        predictor, pixels = self._fitted(images), read_images(images)
-        return self._each(member, lambda m: predictor.features(pixels, m))
+        """Return the input of the last linear layer, float32 (N, F); ``member="all"`` adds a leading M."""
+        predictor, inputs = self._fitted(), self._read_like_fit(images)
+        return self._for_members(member, lambda m: predictor.features(inputs, m))
 
     def mc_dropout_proba(self, images: ArrayLike, passes: int = 20, member: Member = 0) -> Array:
-        """Probabilities with dropout on and nothing else, float32 (passes, N, C); ``"all"`` adds a leading M."""
-        predictor, pixels = self._fitted(images), read_images(images)
+        """Return probabilities of passes with dropout on, float32 (passes, N, C); ``member="all"`` adds a leading M."""
+        predictor, inputs = self._fitted(), self._read_like_fit(images)
         if passes < 1:
-            raise InputError("passes", expected="at least 1", got=repr(passes), fix="20 is the default.")
-        return self._each(member, lambda m: predictor.mc_dropout(pixels, passes, m, self.seed, self._round))
+            raise InputError("passes", expected="at least 1", got=repr(passes), fix="The default is 20.")
+        return self._for_members(member, lambda m: predictor.mc_dropout(inputs, passes, m, self.seed, self._round))
 
     def perturbations(self, images: ArrayLike, member: Member = 0) -> Array:
-        """Sizes of the smallest adversarial perturbations by DeepFool, (N,); ``"all"`` adds a leading M.
+        """Return the sizes of the perturbations that DeepFool finds, (N,); ``member="all"`` adds a leading M.
 
-        An image for which none is found has the largest size of the call.
+        Sizes are in pixels from 0 to 1, or with an extractor in normalised features. If none is found for an image, its
+        size is the largest of the call.
         """
-        predictor, pixels = self._fitted(images), read_images(images)
-        return self._each(member, lambda m: predictor.perturbations(pixels, m))
+        predictor, inputs = self._fitted(), self._read_like_fit(images)
+        unit = self.inputs.perturbation_unit
+        return self._for_members(member, lambda m: predictor.perturbations(inputs, m, unit))
+
+    @property
+    def weight_bytes(self) -> int:
+        """The size of the weights of all members."""
+        return sum(value.nbytes for value in self._fitted().state.values())
 
     def save(self, folder: str | Path) -> None:
-        """Writes ``ensemble.json`` and ``weights.safetensors`` into a folder; no pickle."""
-        if self._predictor is None or self._trained_with is None:
-            raise self._not_fitted()
-        found = self._predictor
-        checkpoint.write(
-            Path(folder),
-            checkpoint.Saved(
-                net=self.net if isinstance(self.net, str) else None,
-                shape=found.network.shape,
-                classes=self.classes,
-                members=self.members,
-                seed=self.seed,
-                round=self._round,
-                normalisation=found.normalisation,
-                training=asdict(self._trained_with),
-                dtype=str(self.dtype).removeprefix("torch."),
-                history=[asdict(history) for history in self.history_],
-            ),
-            found.state,
-        )
+        """Write ``ensemble.json`` and ``weights.safetensors`` into a folder.
 
-    def to_onnx(self, path: str | Path, classes: Sequence[str] = (), member: int | None = None) -> float:
-        """Writes the soft-vote ensemble, or one member, as ONNX: uint8 images (N, H, W, channels) to probabilities.
-
-        Normalisation is inside and the number of images free. The file is compared with torch before it appears; gives
-        the largest difference. Needs the extra ``onnx``.
+        With an extractor also ``backbone.json``, which names it; its weights are not copied.
         """
-        from versionspace.ensemble import onnx
-
-        if self._predictor is None:
-            raise self._not_fitted()
-        if member is not None:
-            self._check_one(member)
-        return onnx.write(self._predictor, Path(path), tuple(classes), member)
-
-    def only(self, member: int) -> "Ensemble":
-        """An ensemble of one of these members."""
-        if self._predictor is None:
-            raise self._not_fitted()
-        self._check_one(member)
-        out = Ensemble(
-            self.net, members=1, classes=self.classes, seed=self.seed, device=str(self.device), training=self.training,
-            normalisation=self._predictor.normalisation, threads=self.threads, dtype=self.dtype,
-        )  # fmt: skip
-        state = {name: value[member : member + 1] for name, value in self._predictor.state.items()}
-        out.history_ = self.history_[member : member + 1]
-        out._round, out._trained_with = self._round, self._trained_with
-        out._predictor = out._made(self._predictor.network, state, self._predictor.normalisation)
-        return out
+        predictor = self._fitted()
+        assert self._trained_with is not None
+        assert self._image is not None
+        self.inputs.save(Path(folder), self._image)
+        description = Description(
+            net=self.net if isinstance(self.net, str) else None,
+            shape=predictor.network.shape,
+            classes=self.classes,
+            members=self.members,
+            seed=self.seed,
+            round=self._round,
+            normalisation=predictor.normalisation,
+            training=asdict(self._trained_with),
+            dtype=str(self.dtype).removeprefix("torch."),
+            history=[asdict(history) for history in self.history_],
+        )
+        write_checkpoint(Path(folder), description, predictor.state)
 
     @classmethod
     def load(
-        cls, folder: str | Path, *, net: Factory | None = None, device: str = "auto", threads: int | None = None
-    ) -> "Ensemble":
-        """What `save` wrote. A network of your own is code, which is not saved: pass its factory as ``net``."""
-        saved, state = checkpoint.read(Path(folder))
-        if saved.net == "heads" and cls is Ensemble:
-            from versionspace.ensemble.heads import Heads
-
-            return Heads.load(folder, device=device, threads=threads)
-        chosen: str | Factory | None = net if saved.net is None else saved.net
+        cls,
+        folder: str | Path,
+        *,
+        net: Factory | None = None,
+        extractor: FeatureExtractor | None = None,
+        device: str = "auto",
+        threads: int | None = None,
+        cache: CacheLocation = None,
+    ) -> Self:
+        """Read what `save` wrote. Your own network or extractor is code and not saved: pass it again."""
+        saved = read_checkpoint(Path(folder))
+        about, backbone = saved.description, saved.backbone
+        chosen: str | Factory | None = net if about.net is None else about.net
         if chosen is None:
             raise InputError(
                 "net",
-                expected="the factory with which the ensemble was trained, since it was not one of ours",
+                expected="the factory with which the ensemble was trained, because it has no name",
                 got="nothing",
                 fix="Pass net=your_factory.",
             )
-        out = cls(
-            chosen, members=saved.members, classes=saved.classes, seed=saved.seed, device=device, threads=threads,
-            training=saved.training, normalisation=saved.normalisation, dtype=getattr(torch, saved.dtype),
+        ensemble = cls(
+            chosen, members=about.members, classes=about.classes, seed=about.seed, device=device, threads=threads,
+            training=about.training, normalisation=about.normalisation, dtype=getattr(torch, about.dtype), cache=cache,
+            extractor=_saved_extractor(backbone, extractor),
+            side=None if backbone is None else backbone.side,
         )  # fmt: skip
-        out.history_ = [History(**history) for history in saved.history]
-        out._round, out._trained_with = saved.round, read_training(saved.training)
-        made = network(chosen, saved.shape, saved.classes)
-        checkpoint.compare(Path(folder), saved, state, made.plain)
-        out._predictor = out._made(made, {k: v.to(out.device) for k, v in state.items()}, saved.normalisation)
-        return out
+        if isinstance(ensemble.inputs, FeatureInputs):
+            assert backbone is not None
+            _check_identity(str(folder), backbone, ensemble.inputs.extractor)
+        made = network(chosen, about.shape, about.classes)
+        check_weights(Path(folder), about.members, saved.state, made.plain)
+        channels, height, width = about.shape
+        ensemble._image = (height, width, channels) if backbone is None else backbone.image
+        ensemble.history_ = [MemberHistory(**history) for history in about.history]
+        ensemble._round, ensemble._trained_with = about.round, read_training(about.training)
+        state = {name: value.to(ensemble.device) for name, value in saved.state.items()}
+        ensemble._predictor = ensemble._make_predictor(made, state, about.normalisation)
+        return ensemble
 
-    def _made(self, net: Network, state: Stack, normalisation: Normalisation) -> Predictor:
-        table = sizes(self.net, net.shape)
-        return Predictor(net, state, normalisation, table.group, table.images, self.threads, self.dtype, self.device)
+    def only(self, member: int) -> Self:
+        """Return an ensemble of one of these members."""
+        predictor = self._fitted()
+        self._check_member(member)
+        single = copy.copy(self)
+        single.members, single.progress, single.normalisation = 1, None, predictor.normalisation
+        single.history_ = self.history_[member : member + 1]
+        state = {name: value[member : member + 1] for name, value in predictor.state.items()}
+        single._predictor = replace(predictor, state=state)
+        return single
 
-    def _first_weights(self, net: Network, round_: int) -> Stack:
-        """Each member's own draw."""
+    def to_onnx(self, path: str | Path, classes: Sequence[str] = (), member: int | None = None) -> float:
+        """Write the soft-vote ensemble, or one member, as ONNX: uint8 images (N, H, W, channels) to probabilities.
+
+        The file contains the extractor, if any, and the normalisation, and accepts any number of images of the size
+        passed to `fit`. It is compared with torch before it appears; returns the largest difference. Requires the extra
+        ``onnx``.
+        """
+        from versionspace.ensemble.onnx import write_onnx
+
+        predictor = self._fitted()
+        assert self._image is not None
+        if member is not None:
+            self._check_member(member)
+        members = list(range(self.members)) if member is None else [member]
+        return write_onnx(self.inputs.module(), predictor, self._image, Path(path), tuple(classes), members)
+
+    def _read(self, images: ArrayLike, name: str = "images") -> Array:
+        """Return the networks' inputs (N, h, w, c) for images."""
+        callback = self.progress if callable(self.progress) else None
+        return self.inputs.read(images, name, callback and (lambda: callback(0, 0)))
+
+    def _read_like_fit(self, images: ArrayLike) -> Array:
+        """Return inputs of the shape that the members were trained on."""
+        inputs = self._read(images)
+        channels, height, width = self._fitted().network.shape
+        if inputs.shape[1:] != (height, width, channels):
+            raise InputError(
+                "images",
+                expected=f"images of {height}×{width} pixels and {channels} channels, as in fit",
+                got=f"{inputs.shape[1]}×{inputs.shape[2]} and {inputs.shape[3]}",
+                fix="Resize them as the labelled images were.",
+            )
+        return inputs
+
+    def _read_validation(self, validation: tuple[ArrayLike, ArrayLike] | None, training: Training) -> Labelled | None:
+        """Return the validation inputs on the device, if the training watches them."""
+        if validation is None:
+            if training.watch == "validation accuracy":
+                raise InputError(
+                    "validation",
+                    expected="labelled images, because the validation accuracy decides when training ends",
+                    got="nothing",
+                    fix="Pass validation=(images, labels), or training={'watch': 'training loss'}.",
+                )
+            return None
+        pixels = read_images(validation[0], "validation images")
+        classes = read_labels(validation[1], len(pixels), self.classes, "validation labels")
+        if training.watch != "validation accuracy":
+            return None
+        return self._on_device(self._read(pixels, "validation images"), classes)
+
+    def _on_device(self, inputs: Array, classes: Array) -> Labelled:
+        return Labelled(torch.tensor(np.asarray(inputs), device=self.device), torch.tensor(classes, device=self.device))
+
+    def _initial_weights(self, net: Network, round_: int) -> Stack:
+        """Return each member's own draw."""
         modules = []
         for m in range(self.members):
             with seeded(rng.key(self.seed, "ensemble", round_, m, "weights") % 2**63):
                 modules.append(net.make())
+        if len({id(module) for module in (net.plain, *modules)}) <= self.members:
+            raise InputError(
+                "net",
+                expected="a factory that returns a new module on each call",
+                got="the same module twice",
+                fix="Construct the module inside the factory, so that members start from different weights.",
+            )
         state = stack(modules)
         return {
             name: value.to(self.device, self.dtype if value.is_floating_point() else None)
             for name, value in state.items()
         }
 
-    def _on_device(self, pixels: Array, classes: Array) -> Labelled:
-        return Labelled(torch.tensor(np.asarray(pixels), device=self.device), torch.tensor(classes, device=self.device))
+    def _make_predictor(self, net: Network, state: Stack, normalisation: Normalisation) -> Predictor:
+        table = sizes(self.net, net.shape)
+        return Predictor(net, state, normalisation, table.group, table.images, self.threads, self.dtype, self.device)
 
-    def _read_labels(self, given: ArrayLike, count: int, name: str) -> Array:
-        labels: Array = np.asarray(given)
-        if labels.ndim != 1 or labels.dtype.kind not in "iu" or len(labels) != count:
-            raise InputError(
-                name,
-                expected=f"integer classes of shape ({count},), one for each image",
-                got=f"{labels.dtype} of shape {labels.shape}",
-                fix="Pass the class number of each image, in the same order.",
-            )
-        if labels.min() < 0 or labels.max() >= self.classes:
-            raise InputError(
-                name,
-                expected=f"classes from 0 to {self.classes - 1}",
-                got=f"{labels.min()} to {labels.max()}",
-                fix="Leave images without a label out, or raise classes.",
-            )
-        return labels.astype(np.int64)
-
-    def _fitted(self, images: ArrayLike) -> Predictor:
+    def _fitted(self) -> Predictor:
         if self._predictor is None:
-            raise self._not_fitted()
-        pixels = read_images(images)
-        channels, height, width = self._predictor.network.shape
-        if pixels.shape[1:] != (height, width, channels):
             raise InputError(
-                "images",
-                expected=f"images of {height}×{width} pixels and {channels} channels, as in fit",
-                got=f"{pixels.shape[1]}×{pixels.shape[2]} and {pixels.shape[3]}",
-                fix="Resize them as the labelled images were.",
-            )
+                "ensemble", expected="fitted members", got="an ensemble before fit",
+                fix="Call fit(images, labels) first.",
+            )  # fmt: skip
         return self._predictor
 
-    def _each(self, member: Member, compute: Callable[[int], Array]) -> Array:
+    def _for_members(self, member: Member, compute: Callable[[int], Array]) -> Array:
         if member == "all":
             return np.stack([compute(m) for m in range(self.members)])
-        self._check_one(member, ", or 'all'", "The default is 0.")
+        self._check_member(member, ", or 'all'", "The default is 0.")
         return compute(int(member))
 
-    def _check_one(self, member: object, more: str = "", fix: str = "Leave it out for all of them.") -> None:
+    def _check_member(self, member: object, more: str = "", fix: str = "Leave it out for all members.") -> None:
         if not isinstance(member, int | np.integer) or not 0 <= member < self.members:
             raise InputError("member", expected=f"0 to {self.members - 1}{more}", got=repr(member), fix=fix)
 
-    def _not_fitted(self) -> InputError:
-        return InputError(
-            "ensemble", expected="fitted members", got="an ensemble before fit", fix="Call fit(images, labels) first."
+
+def _saved_extractor(backbone: Backbone | None, own: FeatureExtractor | None) -> str | FeatureExtractor | None:
+    """Return the extractor of a saved ensemble: its name, or the user's own."""
+    if backbone is None:
+        return None
+    if backbone.name is None and own is None:
+        raise InputError(
+            "extractor",
+            expected=f"the extractor {backbone.identity}, on whose features the ensemble was trained",
+            got="nothing",
+            fix="Pass extractor=your_extractor.",
+        )
+    return own if backbone.name is None else backbone.name
+
+
+def _check_identity(folder: str, backbone: Backbone, extractor: FeatureExtractor) -> None:
+    if extractor.identity != backbone.identity:
+        raise InputError(
+            folder,
+            expected=f"an ensemble on features of {extractor.identity}, which is installed",
+            got=f"features of {backbone.identity}",
+            fix="Install the package that it came from, or fit again.",
         )

@@ -1,32 +1,37 @@
-"""From uint8 images to what a network sees: each channel less its mean, divided by its deviation."""
+"""Normalisation of a network's inputs: each channel minus its mean, divided by its deviation."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from versionspace.data.dataset import ImageView
+from versionspace.ensemble.arguments import read_images
 from versionspace.errors import InputError
 from versionspace.types import Array, ArrayLike
 
 _BYTES = 16 << 20
-"""Pixels read in one go."""
+"""Pixels read at a time."""
 _COUNTED = 1 << 20
-"""Pixels counted in one go: counting widens each to eight bytes."""
+"""Pixels counted at a time: counting widens each to eight bytes."""
 
 
 @dataclass(frozen=True)
 class Normalisation:
-    """Mean and deviation of each channel, in units of 0 to 255; taken from the pool and saved with the ensemble."""
+    """Mean and deviation of each channel: of pixels from 0 to 255, or of features.
+
+    They are measured on the pool and saved with the ensemble.
+    """
 
     mean: tuple[float, ...]
     deviation: tuple[float, ...]
 
     @staticmethod
     def of(given: ArrayLike) -> "Normalisation":
-        """The statistics of some uint8 images (N, H, W, channels). Values are counted, so that chunks change no bit."""
+        """Return the statistics of uint8 images (N, H, W, channels).
+
+        Values are counted, so that the result does not depend on how images are chunked.
+        """
         images = read_images(given)
         channels = images.shape[3]
         counts = np.zeros((channels, 256), np.int64)
@@ -43,24 +48,32 @@ class Normalisation:
         variances = [s / count - m * m for s, m in zip(squares, means, strict=True)]
         return Normalisation(tuple(means), tuple(max(v, 0.0) ** 0.5 or 1.0 for v in variances))
 
-    def apply(self, images: Tensor, dtype: torch.dtype) -> Tensor:
-        """uint8 (…, H, W, channels) to floats of the same shape."""
-        mean = torch.tensor(self.mean, dtype=dtype, device=images.device)
-        deviation = torch.tensor(self.deviation, dtype=dtype, device=images.device)
-        return (images.to(dtype) - mean) / deviation
+    @staticmethod
+    def of_features(features: Array) -> "Normalisation":
+        """Return the mean of each feature (N, F), and one deviation for all: the mean of theirs. Sums in float64.
 
+        Separate deviations would give features that are rarely active as much weight as the others; on STL-10 that cost
+        a logistic regression 0.1 to 0.5 points.
 
-def read_images(given: ArrayLike, name: str = "images") -> Array:
-    """uint8 images (N, H, W, channels); a missing axis of channels is added. `ImageView` stay what they are."""
-    images: Any = given if isinstance(given, np.ndarray | ImageView) else np.asarray(given)
-    if images.ndim == 3:
-        images = images[..., None]
-    if images.ndim != 4 or images.dtype != np.uint8 or 0 in images.shape:
-        raise InputError(
-            name,
-            expected="uint8 images of shape (N, height, width, channels), at least one",
-            got=f"{images.dtype} of shape {images.shape}",
-            fix="Pass pixels from 0 to 255; normalising is done here.",
-        )
-    found: Array = images
-    return found
+        >>> Normalisation.of_features(np.array([[0.0, 5.0], [2.0, 5.0]]))
+        Normalisation(mean=(1.0, 5.0), deviation=(0.5, 0.5))
+        """
+        means = features.mean(axis=0, dtype=np.float64)
+        deviation = float(features.std(axis=0, dtype=np.float64).mean()) or 1.0
+        return Normalisation(tuple(means.tolist()), (deviation,) * features.shape[1])
+
+    def check(self, channels: int, what: str) -> None:
+        """Raise `InputError` if these are not the statistics of this many channels or features."""
+        if len(self.mean) != channels:
+            raise InputError(
+                "normalisation",
+                expected=f"statistics of {channels} {what}",
+                got=f"{len(self.mean)}",
+                fix="Pass what the ensemble's statistics(pool) returns, or leave it out.",
+            )
+
+    def apply(self, inputs: Tensor, dtype: torch.dtype) -> Tensor:
+        """Return inputs (…, H, W, channels) normalised, as floats of the same shape."""
+        mean = torch.tensor(self.mean, dtype=dtype, device=inputs.device)
+        deviation = torch.tensor(self.deviation, dtype=dtype, device=inputs.device)
+        return (inputs.to(dtype) - mean) / deviation

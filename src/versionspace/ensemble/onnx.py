@@ -1,8 +1,7 @@
-"""An ensemble as one ONNX file: uint8 images in, probabilities out, normalisation inside; checked against torch.
+"""An ensemble as one ONNX file: uint8 images in, probabilities out; checked against torch.
 
-Needs the extra ``onnx``: onnx and onnxscript to write, onnxruntime to check.
-
-Heads as one ONNX file: resizing, backbone, standardising and heads, from uint8 images to probabilities.
+The file contains the input stage (for heads: resizing and the extractor, once for all members), normalisation and the
+networks. Requires the extra ``onnx``: onnx and onnxscript to write, onnxruntime to check.
 """
 
 import io
@@ -10,56 +9,64 @@ import logging
 import warnings
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from versionspace.ensemble.normalise import Normalisation
+from versionspace.ensemble.inputs import ImageShape
 from versionspace.ensemble.predict import Predictor
 from versionspace.errors import VersionspaceError
 from versionspace.extras import require
-from versionspace.features.lite import backbone, prepared
 from versionspace.files import replacing
-from versionspace.nets.stacks import Network, stack
+from versionspace.nets import to_contiguous
+from versionspace.types import Array
 
 TOLERANCE = 1e-4
-"""How far the probabilities of the file may be from torch's."""
+"""The largest accepted difference between the file's probabilities and torch's."""
 _CHECKED = 5
-"""Random images, beside a black and a white one, on which they are compared."""
+"""Random images that are compared, besides a black and a white one."""
 
 
-class _Vote(nn.Module):
-    """uint8 (N, H, W, channels) to the mean probabilities (N, C) of some members."""
+class _SoftVote(nn.Module):
+    """uint8 images (N, H, W, channels) to the mean probabilities (N, C) of some members."""
 
     mean: Tensor
     deviation: Tensor
 
-    def __init__(self, predictor: Predictor, members: list[int]) -> None:
+    def __init__(self, stage: nn.Module, predictor: Predictor, members: list[int]) -> None:
         super().__init__()
+        self.stage = stage
+        self.channels_last = predictor.network.is_ours
         self.members = nn.ModuleList([predictor.module(m).cpu().float() for m in members])
         self.register_buffer("mean", torch.tensor(predictor.normalisation.mean, dtype=torch.float32))
         self.register_buffer("deviation", torch.tensor(predictor.normalisation.deviation, dtype=torch.float32))
 
     def forward(self, images: Tensor) -> Tensor:
-        pixels = ((images.float() - self.mean) / self.deviation).permute(0, 3, 1, 2)
-        return torch.stack([member(pixels).softmax(dim=1) for member in self.members]).mean(dim=0)
+        inputs = ((self.stage(images) - self.mean) / self.deviation).permute(0, 3, 1, 2)
+        if not self.channels_last:
+            inputs = to_contiguous(inputs)
+        return torch.stack([member(inputs).softmax(dim=1) for member in self.members]).mean(dim=0)
 
 
-def write(predictor: Predictor, path: Path, classes: tuple[str, ...], member: int | None = None) -> float:
-    """Writes the soft-vote ensemble, or one member; gives the largest difference from torch on some images."""
+def write_onnx(
+    stage: nn.Module, predictor: Predictor, image: ImageShape, path: Path, classes: tuple[str, ...], members: list[int]
+) -> float:
+    """Write the soft vote of some members for images of this shape; return the largest difference from torch.
+
+    ``stage`` is the module of the ensemble's input stage. Raise `VersionspaceError`, and write nothing, if the
+    difference exceeds `TOLERANCE`.
+    """
     onnx = require("onnx")
     require("onnxscript")
     runtime = require("onnxruntime")
-    members = list(range(predictor.members)) if member is None else [member]
-    module = _Vote(predictor, members).eval()
-    channels, height, width = predictor.network.shape
-    rng = np.random.default_rng(0)
-    images = rng.integers(0, 256, (_CHECKED + 2, height, width, channels), np.uint8)
+    module = _SoftVote(stage, predictor, members).eval()
+    images = np.random.default_rng(0).integers(0, 256, (_CHECKED + 2, *image), np.uint8)
     images[-2], images[-1] = 0, 255
-    looked_at = (images, images[:1])  # the number of images is free
-    with torch.no_grad():  # before the export, which may leave tensors of its own in modules that keep something
-        expected = [module(torch.from_numpy(some)).numpy() for some in looked_at]
+    batches = (images, images[:1])  # the file accepts any number of images
+    with torch.no_grad():  # before the export, which may leave its own tensors in modules that cache some
+        expected = [module(torch.from_numpy(batch)).numpy() for batch in batches]
     with replacing(path) as new:
         _export(module, torch.from_numpy(images), new)
         model = onnx.load(str(new))
@@ -68,10 +75,7 @@ def write(predictor: Predictor, path: Path, classes: tuple[str, ...], member: in
             entry.key, entry.value = key, value
         onnx.checker.check_model(model)
         onnx.save(model, str(new))
-        session = runtime.InferenceSession(str(new), providers=["CPUExecutionProvider"])
-        difference = 0.0
-        for some, wanted in zip(looked_at, expected, strict=True):
-            difference = max(difference, float(np.abs(session.run(None, {"images": some})[0] - wanted).max()))
+        difference = _largest_difference(runtime, new, batches, expected)
         if not difference <= TOLERANCE:
             raise VersionspaceError(
                 f"the ONNX file's probabilities differ from torch's by {difference:.2g}, more than {TOLERANCE:g}: "
@@ -80,8 +84,14 @@ def write(predictor: Predictor, path: Path, classes: tuple[str, ...], member: in
     return difference
 
 
+def _largest_difference(runtime: Any, path: Path, batches: tuple[Array, ...], expected: list[Array]) -> float:
+    session = runtime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+    outputs = [session.run(None, {"images": batch})[0] for batch in batches]
+    return float(np.max([np.abs(output - probs).max() for output, probs in zip(outputs, expected, strict=True)]))
+
+
 def _export(module: nn.Module, images: Tensor, path: Path) -> None:
-    """torch's exporter, without its chatter."""
+    """Run torch's exporter without its messages."""
     for name in ("onnxscript", "torch.onnx"):
         logging.getLogger(name).setLevel(logging.ERROR)
     with warnings.catch_warnings(), redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
@@ -90,45 +100,3 @@ def _export(module: nn.Module, images: Tensor, path: Path) -> None:
             module, (images,), str(path), input_names=["images"], output_names=["probabilities"],
             dynamic_shapes={"images": {0: torch.export.Dim("N")}}, dynamo=True, external_data=False,
         )  # fmt: skip
-
-
-_LEAST = 1e-30
-"""A probability below this is written as this: the logarithm of zero is not a number to compute with."""
-
-
-class _Whole(nn.Module):
-    """Pixels (N, channels, H, W), 0 to 255, to the logarithm of the heads' mean probabilities (N, C).
-
-    Their softmax is the mean again: to the exporter it is an ensemble of one, and the backbone runs once.
-    """
-
-    mean: Tensor
-    deviation: Tensor
-
-    def __init__(self, heads: Predictor, members: list[int], side: int) -> None:
-        super().__init__()
-        self.side = side
-        self.backbone = backbone("cpu")
-        self.heads = nn.ModuleList([heads.module(m).cpu() for m in members])
-        self.register_buffer("mean", torch.tensor(heads.normalisation.mean))
-        self.register_buffer("deviation", torch.tensor(heads.normalisation.deviation))
-
-    def forward(self, pixels: Tensor) -> Tensor:
-        features = self.backbone(prepared(pixels.permute(0, 2, 3, 1), self.side))
-        standardised = ((features - self.mean) / self.deviation)[:, :, None, None]
-        mean = torch.stack([head(standardised).softmax(dim=1) for head in self.heads]).mean(dim=0)
-        return mean.clamp_min(_LEAST).log()
-
-
-def write_heads(
-    heads: Predictor, image: tuple[int, ...], side: int, path: Path, classes: tuple[str, ...], member: int | None
-) -> float:
-    """Writes the soft vote of the heads, or one, for images (H, W, channels); gives the difference from torch."""
-    height, width, channels = image
-    members = list(range(heads.members)) if member is None else [member]
-    whole = _Whole(heads, members, side).eval()
-    shape = (channels, height, width)
-    network = Network(lambda shape, classes: whole, shape, heads.network.classes, whole, "looped")
-    plain = Normalisation((0.0,) * channels, (1.0,) * channels)
-    one = Predictor(network, stack([whole]), plain, 1, 8, 1, torch.float32, torch.device("cpu"))
-    return write(one, path, classes)

@@ -1,12 +1,13 @@
-"""From images to a frozen backbone's features: each image once, ever.
+"""Extraction of features by any extractor: cached, in chunks, on several threads.
 
-Images that the cache does not hold go through the backbone in chunks of exactly eight, the last one filled up: each
-chunk on one thread, several side by side. Neither the number of threads nor the images' company moves a bit of their
-features, and another processor or another torch has a cache of its own, so that what comes out of the cache is what
-would have been computed.
+Images that are not in the cache go through the extractor in chunks of a fixed size, the last one padded with blank
+images: each chunk on one thread, several chunks at a time. Features therefore depend neither on the number of threads
+nor on the other images of a call. Another processor or version of torch has its own cache, so that cached features
+equal those that would be computed.
 """
 
 import hashlib
+import re
 import threading
 from collections.abc import Callable
 
@@ -15,119 +16,136 @@ import numpy.typing as npt
 import torch
 
 from versionspace import runtime
-from versionspace.data import progress as bars
+from versionspace.data import Advance, progress_bar
 from versionspace.errors import InputError
-from versionspace.features.cache import FeatureCache, Key, Place, key_of
-from versionspace.features.lite import FEATURES, SIDE, backbone, identity, prepared
+from versionspace.features.cache import CacheLocation, FeatureCache, Key, image_key
+from versionspace.features.extractor import FeatureExtractor
 from versionspace.types import Array
 
 CHUNK = {"cpu": 8}
-"""Images in one pass, by the kind of device. At 160 pixels one alone costs a third more, 64 a quarter more each."""
+"""Images in one call, by the kind of device. On a CPU at 160 pixels, single images take a third longer each, and chunks
+of 64 a quarter longer."""
 _OTHER_CHUNK = 64
 _BLOCK = 512
-"""Images between two writes to the cache: what a killed run loses at most."""
+"""Images between two writes to the cache: the most that a killed run loses."""
 _HASHED = 64
-_LEAST, _MOST = 32, 1024
+"""Images hashed as one unit of work."""
 
 
-class Embedding:
-    """The backbone, its size of images, and its cache.
+class CachedExtractor:
+    """A feature extractor and its cache.
 
-    Cost: on two cores about 200 images a second at 160 pixels, 10 µs for one that the cache holds.
+    Cost with lite0 on two cores: about 200 images a second at 160 pixels, 10 µs for a cached image.
 
+    Args:
+        extractor: what computes the features.
+        threads: chunks computed at a time; does not affect the features.
+        progress: whether to draw a progress bar; None draws one if standard error is a terminal.
+        cache: a folder, None for the user's cache folder, False to keep features in memory only.
+
+    >>> from versionspace.features import make_extractor
     >>> images = np.zeros((2, 8, 8, 1), np.uint8)
-    >>> Embedding(cache=False)(images).shape
+    >>> CachedExtractor(make_extractor("lite0"), cache=False)(images).shape
     (2, 1280)
     """
 
     def __init__(
         self,
+        extractor: FeatureExtractor,
         *,
-        side: int = SIDE,
-        device: torch.device | None = None,
         threads: int = 1,
         progress: bool | None = False,
-        cache: Place = None,
+        cache: CacheLocation = None,
     ) -> None:
-        if not isinstance(side, int | np.integer) or not _LEAST <= side <= _MOST:
-            raise InputError(
-                "side", expected=f"{_LEAST} to {_MOST} pixels", got=repr(side), fix=f"{SIDE} is the default."
-            )
-        self.weights = identity()
-        self.side = int(side)
-        self.device = device or torch.device("cpu")
+        self.extractor = extractor
         self.threads = threads
         self.progress = progress
-        self.cache = FeatureCache(f"{self.weights}-{self.side}-{_rounding(self.device)}", FEATURES, cache)
+        name = f"{folder_name(extractor.identity)}-{extractor.side}-{_rounding(extractor.device)}"
+        self.cache = FeatureCache(name, extractor.width, cache)
 
-    def __call__(self, images: Array, alive: Callable[[], None] | None = None) -> npt.NDArray[np.float32]:
-        """Features float32 (N, 1280) of uint8 images (N, H, W, 1 or 3).
+    def __call__(self, images: Array, check: Callable[[], None] | None = None) -> npt.NDArray[np.float32]:
+        """Return features (N, F) of uint8 images (N, H, W, channels).
 
-        ``alive`` is called now and then, and may raise to end the work; what was computed so far is kept.
+        ``check`` is called before each chunk and may raise to stop the work; features computed so far are kept.
         """
-        _check(images)
         keys = self._keys(images)
-        out = np.empty((len(images), FEATURES), np.float32)
-        found = self.cache.find(keys)
-        out[found.positions] = found.features
-        done = np.zeros(len(keys), bool)
-        done[found.positions] = True
-        alike: dict[Key, list[int]] = {}
-        for row in np.flatnonzero(~done).tolist():
-            alike.setdefault(keys[row], []).append(row)
-        missing = sorted(rows[-1] for rows in alike.values())  # each once
-        with bars.progress_bar("features", len(missing), False if not missing else self.progress) as advance:
-            for start in range(0, len(missing), _BLOCK):
-                rows = missing[start : start + _BLOCK]
-                features = self._computed(images, rows, advance, alive)
-                assert np.isfinite(features).all()
-                self.cache.add([keys[row] for row in rows], features)
-                for row, feature in zip(rows, features, strict=True):
-                    out[alike[keys[row]]] = feature
-        return out
+        features = np.empty((len(images), self.extractor.width), np.float32)
+        hits = self.cache.find(keys)
+        features[hits.positions] = hits.features
+        missing = np.ones(len(keys), bool)
+        missing[hits.positions] = False
+        rows_of: dict[Key, list[int]] = {}
+        for row in np.flatnonzero(missing).tolist():
+            rows_of.setdefault(keys[row], []).append(row)
+        todo = sorted(rows[-1] for rows in rows_of.values())  # repeated images are computed once
+        with progress_bar("features", len(todo), self.progress if todo else False) as advance:
+            for start in range(0, len(todo), _BLOCK):
+                block = todo[start : start + _BLOCK]
+                computed = self._compute(images, block, advance, check)
+                self.cache.add([keys[row] for row in block], computed)
+                for row, values in zip(block, computed, strict=True):
+                    features[rows_of[keys[row]]] = values
+        return features
 
     def _keys(self, images: Array) -> list[Key]:
-        def some(start: int) -> list[Key]:
-            return [key_of(image) for image in np.asarray(images[start : start + _HASHED])]
+        def hash_some(start: int) -> list[Key]:
+            return [image_key(image) for image in np.asarray(images[start : start + _HASHED])]
 
-        found = runtime.side_by_side(some, range(0, len(images), _HASHED), self.threads)
-        return [key for part in found for key in part]
+        parts = runtime.side_by_side(hash_some, range(0, len(images), _HASHED), self.threads)
+        return [key for part in parts for key in part]
 
-    def _computed(
-        self, images: Array, rows: list[int], advance: bars.Advance, alive: Callable[[], None] | None
+    def _compute(
+        self, images: Array, rows: list[int], advance: Advance, check: Callable[[], None] | None
     ) -> npt.NDArray[np.float32]:
         runtime.keep_memory()
-        net = backbone(str(self.device))
-        size = CHUNK.get(self.device.type, _OTHER_CHUNK)
+        device = self.extractor.device.type
+        size = CHUNK.get(device, _OTHER_CHUNK)
         stop = threading.Event()
 
-        def chunk(start: int) -> npt.NDArray[np.float32]:
+        def compute_chunk(start: int) -> npt.NDArray[np.float32]:
             if stop.is_set():
                 raise runtime.StoppedError
-            if alive is not None:
-                alive()
-            some = rows[start : start + size]
+            if check is not None:
+                check()
+            chunk = rows[start : start + size]
             pixels = np.zeros((size, *images.shape[1:]), np.uint8)
-            pixels[: len(some)] = images[some]
-            with torch.no_grad():
-                out = net(prepared(torch.from_numpy(pixels).to(self.device), self.side))
-            advance(len(some))
-            return out[: len(some)].cpu().numpy()  # type: ignore[no-any-return]
+            pixels[: len(chunk)] = images[chunk]
+            features = self._usable(self.extractor(pixels), size, len(chunk))
+            advance(len(chunk))
+            return features
 
-        threads = self.threads if self.device.type == "cpu" else 1
-        return np.concatenate(runtime.side_by_side(chunk, range(0, len(rows), size), threads, stop))
+        threads = self.threads if device == "cpu" else 1
+        return np.concatenate(runtime.side_by_side(compute_chunk, range(0, len(rows), size), threads, stop))
+
+    def _usable(self, features: Array, size: int, count: int) -> npt.NDArray[np.float32]:
+        """Return the features of the first ``count`` images of a chunk; raise `InputError` if they are malformed."""
+        expected = (size, self.extractor.width)
+        got = f"{features.dtype} of shape {features.shape}"
+        well_formed = features.shape == expected and features.dtype == np.float32
+        if well_formed and np.isfinite(features[:count]).all():
+            return features[:count]
+        raise InputError(
+            "extractor",
+            expected=f"finite float32 features of shape {expected}",
+            got=f"{got} with nan or infinity" if well_formed else got,
+            fix=f"Correct what {type(self.extractor).__name__} returns, or its width.",
+        )
+
+
+def folder_name(identity: str) -> str:
+    """Return a name for the cache folder of an extractor: its identity, if every file system accepts that.
+
+    Other characters are replaced, and a hash of the identity keeps the names distinct.
+
+    >>> folder_name("efficientnet-lite0-57934424"), folder_name("hub/net@main")
+    ('efficientnet-lite0-57934424', 'hub_net_main-fd017fbd')
+    """
+    if re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", identity):
+        return identity
+    readable = re.sub(r"[^A-Za-z0-9_-]", "_", identity)[:60]
+    return f"{readable}-{hashlib.sha256(identity.encode()).hexdigest()[:8]}"
 
 
 def _rounding(device: torch.device) -> str:
-    """What features depend on in their last bits, in short: a home may be shared by machines, and torch be replaced."""
+    """Hash what the last bits of features depend on: a cache may outlive a torch, and be shared by machines."""
     return hashlib.sha256(f"{runtime.arithmetic(device)}, torch {torch.__version__}".encode()).hexdigest()[:12]
-
-
-def _check(images: Array) -> None:
-    if images.shape[3] not in (1, 3):
-        raise InputError(
-            "images",
-            expected="images of 1 channel (grey) or 3 (red, green, blue), which the pretrained backbone takes",
-            got=f"{images.shape[3]} channels",
-            fix="Convert them, or train a network from scratch: net='small'.",
-        )

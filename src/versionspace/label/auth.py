@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from versionspace.store.layout import write
+from versionspace.store import write_file
 
 FILE = ".label.json"
 
@@ -50,7 +50,7 @@ def identity(folder: Path) -> Identity:
 
 def save_identity(folder: Path, identity: Identity) -> Identity:
     """Store an identity so that only its owner can read it; return it."""
-    write(folder / FILE, json.dumps(asdict(identity)).encode(), 0o600)
+    write_file(folder / FILE, json.dumps(asdict(identity)).encode(), 0o600)
     return identity
 
 

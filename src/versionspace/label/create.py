@@ -2,15 +2,10 @@
 
 from collections.abc import Sequence
 from functools import partial
-from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 
-from versionspace.campaign.campaign import Campaign
-from versionspace.campaign.images import cut, of_a_person
-from versionspace.campaign.setup import absolute
-from versionspace.config import Config
-from versionspace.config.toml import validated
+from versionspace.campaign import Campaign, absolute_path, default_net, draw_roles, learner_kind, open_for_labelling
+from versionspace.config import Config, answered_by_person, validate_config
 from versionspace.data import Dataset
 from versionspace.errors import InputError
 from versionspace.label.import_labels import (
@@ -21,16 +16,13 @@ from versionspace.label.import_labels import (
     read_labels,
     usable_labels,
 )
-from versionspace.query.methods import find
-from versionspace.store.layout import Folder, is_campaign, read_config
+from versionspace.query import find
+from versionspace.store import CampaignFolder, is_campaign, read_stored_config
 
 BUDGET = 300
 AUDIT = 50
 MEMBERS = 10
 METHOD = "gvd-batch"
-SIZES = {"small": 32, "heads": 160}
-"""Image side in pixels: a small network trained from scratch needs few and is eight times as fast with them; a
-pretrained one needs the size that it was trained on."""
 LEAST = 30
 """Minimum number of images: fewer are labelled faster by hand."""
 
@@ -41,22 +33,14 @@ def campaign_folder(photos: Path, given: Path | None) -> Path:
     >>> campaign_folder(Path("/photos/cats"), None).as_posix()
     '/photos/cats.versionspace'
     """
-    root = absolute(photos)
-    chosen = absolute(given) if given else root.with_name(f"{root.name}.versionspace")
+    root = absolute_path(photos)
+    chosen = absolute_path(given) if given else root.with_name(f"{root.name}.versionspace")
     if chosen.resolve() == root.resolve() or chosen.resolve().is_relative_to(root.resolve()):
         raise InputError(
             "--campaign", expected="a folder outside the images", got=str(chosen),
             fix=f"For example {root.with_name(f'{root.name}.versionspace')}.",
         )  # fmt: skip
     return chosen
-
-
-def default_net() -> str:
-    """Return "heads" if the pretrained backbone is installed, else "small"."""
-    if find_spec("versionspace.ensemble.heads") is None:
-        return "small"
-    available = getattr(import_module("versionspace.ensemble.heads"), "available", None)
-    return "heads" if available is not None and available() else "small"
 
 
 def person_config(
@@ -76,16 +60,17 @@ def person_config(
             fix="Labelling so few by hand takes less time than training a model.",
         )  # fmt: skip
     audit = min(AUDIT, budget // 6, len(dataset.train) // 5)
+    side = learner_kind(net).image_side
     values = {
-        "data": {"name": str(absolute(photos)), "classes": list(classes), "balanced": False}
-        | ({"size": SIZES[net]} if net in SIZES else {}),
+        "data": {"name": str(absolute_path(photos)), "classes": list(classes), "balanced": False}
+        | ({} if side is None else {"size": side}),
         "ensemble": {"net": net, "members": MEMBERS},
         "training": {"epochs": 60} if net == "small" else {},
         "query": {"method": method, "size": 10},
         "budget": {"total": budget + before, "audit": audit},
         "oracle": {"kind": "person"},
     }
-    return validated(values, "label")
+    return validate_config(values, "label")
 
 
 def label_folder(
@@ -149,7 +134,7 @@ def label_folder(
             commit_import(opened, found or _read_labels(opened, start))
         elif start is not None and not already_imported(opened, start):
             _reject_change(
-                "--labels", labels if usable_labels(_read_labels(opened, start), opened.pictures.cut) else None, folder
+                "--labels", labels if usable_labels(_read_labels(opened, start), opened.images.roles) else None, folder
             )
         if budget is not None and (total := budget + imported_count(opened)) > opened.budget:
             opened.reopen(total)
@@ -186,8 +171,8 @@ def existing_config(folder: Path) -> Config | None:
     """Return the config of an existing campaign, or None. Raises InputError if nobody labels it by hand."""
     if not is_campaign(folder):
         return None
-    config = read_config(Folder(folder).config)
-    if config.oracle.kind != "person":
+    config = read_stored_config(CampaignFolder(folder).config)
+    if not answered_by_person(config):
         raise InputError(
             str(folder), expected="a campaign that a person labels", got="one with known labels",
             fix="Choose another folder with --campaign, or use `versionspace resume`.",
@@ -222,7 +207,7 @@ def new_config(
     """Return the config of a new campaign and the labels to import."""
     chosen = find(method or METHOD).name
     _reject_surrogates(classes)
-    dataset = of_a_person(str(absolute(photos)), tuple(classes), progress=None)
+    dataset = open_for_labelling(str(absolute_path(photos)), tuple(classes), progress=None)
     links = _links_out(photos, dataset.train.files or ())
     if links:
         raise InputError(
@@ -231,7 +216,7 @@ def new_config(
         )  # fmt: skip
     found = read_labels(dataset, tuple(classes), labels, photos)
     suit = partial(person_config, photos, classes, dataset, budget=budget, net=net or default_net(), method=chosen)
-    before = len(usable_labels(found, cut(suit(), dataset)))
+    before = len(usable_labels(found, draw_roles(suit(), dataset)))
     return suit(before=before), found
 
 

@@ -18,15 +18,12 @@ from itertools import takewhile
 from pathlib import Path, PurePosixPath
 from typing import TypeAlias
 
-from versionspace.campaign.campaign import Campaign
-from versionspace.campaign.images import Cut
-from versionspace.campaign.round import proposed
+from versionspace.campaign import Campaign, Roles, proposal_event
 from versionspace.data import Dataset, read_label_table
 from versionspace.errors import InputError
 from versionspace.files import is_sha256, sha256
 from versionspace.label.label_studio import LabelledFile, choices
-from versionspace.store.ledger import Event, Ledger
-from versionspace.store.record import as_ids
+from versionspace.store import Event, Ledger, as_ids
 from versionspace.text import printable
 from versionspace.types import Array, ImageId
 
@@ -298,7 +295,7 @@ def _from_file(
     return ImportedLabels(found.names, path.name, lost + found.unknown, found.notes)
 
 
-def usable_labels(found: ImportedLabels, cut: Cut) -> dict[ImageId, str]:
+def usable_labels(found: ImportedLabels, cut: Roles) -> dict[ImageId, str]:
     """Return the labels of images that can be asked or audited; those of the reference set are not used."""
     kept = {*as_ids(cut.audit), *as_ids(cut.askable())}
     return {image: name for image, name in found.names.items() if image in kept}
@@ -314,7 +311,7 @@ def commit_import(campaign: Campaign, found: ImportedLabels) -> int:
     _log_notes(found)
     if not found.names:
         return 0
-    cut = campaign.pictures.cut
+    cut = campaign.images.roles
     known = usable_labels(found, cut)
     events = []
     if len(cut.audit):
@@ -370,4 +367,4 @@ def _uid(image: ImageId) -> str:
 def _proposed(part: int, purpose: str, ids: "Array | Sequence[ImageId]") -> Event:
     import numpy as np
 
-    return proposed(0, part, purpose, np.asarray(ids), np.zeros(len(ids)))
+    return proposal_event(0, part, purpose, np.asarray(ids), np.zeros(len(ids)))

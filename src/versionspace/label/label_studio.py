@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qs, quote, unquote, urlsplit
 
-from versionspace.store.record import Record
+from versionspace.store import Record
 from versionspace.types import ImageId
 
 _IMAGE = "image"

@@ -1,6 +1,51 @@
-"""Networks: the paper's architectures, and a stack of members of one architecture run in one pass."""
+"""Networks: the named architectures, and stacks of members of one architecture that run in one pass."""
 
-from versionspace.nets.architectures import NETS, Factory, Shape, conv2, conv3, conv6, resnet18, small
-from versionspace.nets.stacks import Network, Stack, network
+from versionspace.nets.architectures import NETS, Factory, Shape
+from versionspace.nets.dropout import Dropout, active_dropouts, draw_mask
+from versionspace.nets.fast_input_grad import with_fast_input_grad
+from versionspace.nets.head import FEATURE_NETS
+from versionspace.nets.module_checks import reject_batches_of_one
+from versionspace.nets.stacks import (
+    Masks,
+    Network,
+    Runner,
+    Stack,
+    count_members,
+    find_factory,
+    first_names,
+    join_members,
+    load_member,
+    network,
+    one_member,
+    seeded,
+    select_members,
+    stack,
+    to_contiguous,
+)
 
-__all__ = ["NETS", "Factory", "Network", "Shape", "Stack", "conv2", "conv3", "conv6", "network", "resnet18", "small"]
+__all__ = [
+    "FEATURE_NETS",
+    "NETS",
+    "Dropout",
+    "Factory",
+    "Masks",
+    "Network",
+    "Runner",
+    "Shape",
+    "Stack",
+    "active_dropouts",
+    "count_members",
+    "draw_mask",
+    "find_factory",
+    "first_names",
+    "join_members",
+    "load_member",
+    "network",
+    "one_member",
+    "reject_batches_of_one",
+    "seeded",
+    "select_members",
+    "stack",
+    "to_contiguous",
+    "with_fast_input_grad",
+]

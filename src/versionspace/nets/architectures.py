@@ -1,7 +1,7 @@
 """The networks of the paper, as plain modules: "competent for each dataset but as simple as possible".
 
-The paper gives the number of convolutions and where dropout sits (appendix, "Implementation Details"); widths, kernels
-and pooling are our choice, made so that the paper's accuracy with random labels is reached (docs/ensembles.md).
+The paper gives the number of convolutions and the positions of dropout (appendix, "Implementation Details"). Widths,
+kernels and pooling are our choice, made to reach the paper's accuracy with random labels (docs/ensembles.md).
 
     conv2      MNIST           2 convolutions, dropout .5 after the fully-connected layer
     conv3      Fashion-MNIST   3 convolutions, dropout .5 after the fully-connected layer
@@ -9,8 +9,8 @@ and pooling are our choice, made so that the paper's accuracy with random labels
     resnet18   STL-10          ResNet-18 with dropout .5 between the convolutions of each block
     small      8×8 digits      2 small convolutions, dropout .5 after the fully-connected layer
 
-All take images of any size and any number of channels and give logits. Pooling stands before the rectifier: the
-maximum of rectified numbers is the rectified maximum, and there are fewer of them.
+All accept images of any size and number of channels and return logits. Pooling comes before ReLU: the results are
+equal, and ReLU is applied to fewer numbers.
 """
 
 from collections.abc import Callable
@@ -24,24 +24,24 @@ from versionspace.nets.dropout import Dropout
 Shape: TypeAlias = tuple[int, int, int]
 """Channels, height, width of an image."""
 Factory: TypeAlias = Callable[[Shape, int], nn.Module]
-"""From the shape of an image and the number of classes to a network that gives logits (N, C)."""
+"""Makes a network that returns logits (N, C), from the shape of an image and the number of classes."""
 
 
-def _flat(body: nn.Module, shape: Shape) -> int:
-    """How many numbers the body makes of an image."""
+def _output_size(body: nn.Module, shape: Shape) -> int:
+    """Return the number of outputs of the body for an image."""
     with torch.no_grad():
         return int(body.eval()(torch.zeros(1, *shape)).numel())
 
 
-def _headed(body: nn.Sequential, shape: Shape, hidden: int, classes: int, rate: float) -> nn.Module:
-    """The body, a fully-connected layer with dropout on its output, and the output layer."""
+def _with_classifier(body: nn.Sequential, shape: Shape, hidden: int, classes: int, rate: float) -> nn.Module:
+    """Append a fully-connected layer with dropout on its output, and the output layer."""
     body.append(nn.Flatten())
-    width = _flat(body, shape)
+    width = _output_size(body, shape)
     return nn.Sequential(*body.train(), nn.Linear(width, hidden), nn.ReLU(), Dropout(rate), nn.Linear(hidden, classes))
 
 
 def _pool() -> nn.MaxPool2d:
-    return nn.MaxPool2d(2, ceil_mode=True)  # an image of one pixel stays one
+    return nn.MaxPool2d(2, ceil_mode=True)  # an image of one pixel stays an image of one pixel
 
 
 def conv2(shape: Shape, classes: int) -> nn.Module:
@@ -51,7 +51,7 @@ def conv2(shape: Shape, classes: int) -> nn.Module:
         nn.Conv2d(shape[0], 16, 5, padding=padding), _pool(), nn.ReLU(),
         nn.Conv2d(16, 32, 5, padding=padding), _pool(), nn.ReLU(),
     )  # fmt: skip
-    return _headed(body, shape, 128, classes, 0.5)
+    return _with_classifier(body, shape, 128, classes, 0.5)
 
 
 def conv3(shape: Shape, classes: int) -> nn.Module:
@@ -61,7 +61,7 @@ def conv3(shape: Shape, classes: int) -> nn.Module:
         nn.Conv2d(16, 32, 3, padding=1), _pool(), nn.ReLU(),
         nn.Conv2d(32, 64, 3, padding=1), _pool(), nn.ReLU(),
     )  # fmt: skip
-    return _headed(body, shape, 128, classes, 0.5)
+    return _with_classifier(body, shape, 128, classes, 0.5)
 
 
 def conv6(shape: Shape, classes: int) -> nn.Module:
@@ -73,7 +73,7 @@ def conv6(shape: Shape, classes: int) -> nn.Module:
         layers += [nn.Conv2d(width, width, 3, padding=1, bias=False), nn.BatchNorm2d(width), _pool(), nn.ReLU()]
         layers.append(Dropout(0.3))
         inputs = width
-    return _headed(nn.Sequential(*layers), shape, 128, classes, 0.3)
+    return _with_classifier(nn.Sequential(*layers), shape, 128, classes, 0.3)
 
 
 def small(shape: Shape, classes: int) -> nn.Module:
@@ -82,7 +82,7 @@ def small(shape: Shape, classes: int) -> nn.Module:
         nn.Conv2d(shape[0], 16, 3, padding=1), _pool(), nn.ReLU(),
         nn.Conv2d(16, 32, 3, padding=1), nn.ReLU(),
     )  # fmt: skip
-    return _headed(body, shape, 64, classes, 0.5)
+    return _with_classifier(body, shape, 64, classes, 0.5)
 
 
 class Block(nn.Module):
@@ -101,7 +101,7 @@ class Block(nn.Module):
             self.shortcut = nn.Sequential(nn.Conv2d(inputs, width, 1, stride, bias=False), nn.BatchNorm2d(width))
 
     def forward(self, x: Tensor) -> Tensor:
-        """Twice convolved, plus the shortcut."""
+        """Return both convolutions of x, plus the shortcut."""
         inner = self.dropout(self.relu(self.norm1(self.conv1(x))))
         out: Tensor = self.relu(self.norm2(self.conv2(inner)) + self.shortcut(x))
         return out
@@ -130,3 +130,4 @@ NETS: dict[str, Factory] = {
     "resnet18": resnet18,
     "small": small,
 }
+"""The architectures for images, by name."""

@@ -1,4 +1,4 @@
-"""Dropout with its masks given from outside, so that they belong to the member and not to a global generator."""
+"""Dropout whose masks are set from outside, so that they belong to the member and not to a global generator."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -6,17 +6,17 @@ from contextlib import ExitStack
 import torch
 from torch import Tensor, nn
 
-PLAIN_DROPOUTS = (nn.Dropout, nn.Dropout1d, nn.Dropout2d, nn.Dropout3d)
+TORCH_DROPOUTS = (nn.Dropout, nn.Dropout1d, nn.Dropout2d, nn.Dropout3d)
 
 
 class Dropout(nn.Module):
-    """Multiplies by a mask that is set before each pass, and by nothing where none is set.
+    """Multiply by a mask that is set before each pass; without a mask, return the input.
 
-    The mask holds 0 with probability ``p`` and 1/(1 − p) elsewhere. ``whole_channels`` drops channels instead of
-    single numbers. The mask is a buffer that no checkpoint contains: `torch.func.functional_call` can swap it.
+    The mask is 0 with probability ``p`` and 1/(1 − p) otherwise. ``whole_channels`` drops channels instead of single
+    numbers. The mask is a buffer that is not part of checkpoints, so that `torch.func.functional_call` can replace it.
 
-    A layer that a network calls at several places has a mask for each: `watched` gives it as many children, which are
-    layers like it, for the calls of a pass after the first.
+    A layer that a network calls several times needs a mask for each call: `trace_dropout` gives it one child layer for
+    each call of a pass after the first.
     """
 
     mask: Tensor | None
@@ -25,91 +25,91 @@ class Dropout(nn.Module):
         super().__init__()
         self.p = p
         self.whole_channels = whole_channels
-        self.seen: tuple[int, ...] | None = None
+        self.input_shape: tuple[int, ...] | None = None
         """The shape of the last input, without the batch."""
-        self.turn = 0
-        """Which call of a pass comes next."""
+        self.next_call = 0
+        """The number of the next call within a pass."""
         self.register_buffer("mask", None, persistent=False)
 
     def mask_shape(self, batch: int) -> tuple[int, ...]:
-        """The shape of a mask for so many images; a pass must have gone through before."""
-        assert self.seen is not None
+        """Return the shape of a mask for this many images; the layer must have been called before."""
+        assert self.input_shape is not None
         if self.whole_channels:
-            return (batch, self.seen[0], *(1 for _ in self.seen[1:]))
-        return (batch, *self.seen)
+            return (batch, self.input_shape[0], *(1 for _ in self.input_shape[1:]))
+        return (batch, *self.input_shape)
 
     def forward(self, x: Tensor) -> Tensor:
-        """x times the mask."""
+        """Return x times the mask."""
         if self._modules:
-            turn, self.turn = self.turn, (self.turn + 1) % (1 + len(self._modules))
-            if turn:
-                out: Tensor = self.get_submodule(str(turn))(x)
-                return out
+            call, self.next_call = self.next_call, (self.next_call + 1) % (1 + len(self._modules))
+            if call:
+                dropped: Tensor = self.get_submodule(str(call))(x)
+                return dropped
         if self.mask is None:
-            self.seen = tuple(x.shape[1:])
+            self.input_shape = tuple(x.shape[1:])
             return x
         return x * self.mask
 
     def extra_repr(self) -> str:
-        """For print(net)."""
+        """Return what ``print(net)`` shows of the layer."""
         return f"p={self.p}"
 
 
-def with_own_dropout(module: nn.Module) -> nn.Module:
-    """The module, with torch's dropout layers replaced by ours, in place; it must be in nobody else's hands."""
-    if isinstance(module, PLAIN_DROPOUTS):
+def replace_dropout(module: nn.Module) -> nn.Module:
+    """Replace torch's dropout layers by `Dropout`, in place; return the module."""
+    if isinstance(module, TORCH_DROPOUTS):
         return Dropout(module.p, whole_channels=not isinstance(module, nn.Dropout))
-    for name, child in list(module._modules.items()):  # named_children leaves out a layer's second name
+    for name, child in list(module._modules.items()):  # named_children omits the second name of a layer
         if child is not None:
-            setattr(module, name, with_own_dropout(child))
+            setattr(module, name, replace_dropout(child))
     return module
 
 
-def watched(module: nn.Module, images: Tensor) -> Tensor:
-    """The module's output; its dropout layers learn how often a pass calls them, and what they see each time."""
+def trace_dropout(module: nn.Module, images: Tensor) -> Tensor:
+    """Return the module's output, and prepare its dropout layers for the calls and shapes of this pass."""
     calls: dict[Dropout, list[tuple[int, ...]]] = {}
-    out = _noted(module, images, calls)
+    logits = _record_calls(module, images, calls)
     for layer, shapes in calls.items():
-        layer.seen = shapes[0]
-        for turn, shape in enumerate(shapes[1:], start=1):
-            further = Dropout(layer.p, layer.whole_channels)
-            further.seen = shape
-            layer.add_module(str(turn), further)
-    return out
+        layer.input_shape = shapes[0]
+        for call, shape in enumerate(shapes[1:], start=1):
+            child = Dropout(layer.p, layer.whole_channels)
+            child.input_shape = shape
+            layer.add_module(str(call), child)
+    return logits
 
 
-def counts(module: nn.Module, images: Tensor) -> dict[str, int]:
-    """How often a pass calls each dropout layer with a rate above 0; before `watched`, which gives layers children."""
+def count_dropout_calls(module: nn.Module, images: Tensor) -> dict[str, int]:
+    """Return how often a pass calls each dropout layer with a rate above 0. Call it before `trace_dropout`."""
     calls: dict[Dropout, list[tuple[int, ...]]] = {}
-    _noted(module, images, calls)
+    _record_calls(module, images, calls)
     layers = [(name, child) for name, child in module.named_modules() if isinstance(child, Dropout) and child.p > 0]
     return {name: len(calls.get(layer, ())) for name, layer in layers}
 
 
-def _noted(module: nn.Module, images: Tensor, calls: dict[Dropout, list[tuple[int, ...]]]) -> Tensor:
-    """The module's output; ``calls`` gets the shapes that each dropout layer sees."""
+def _record_calls(module: nn.Module, images: Tensor, calls: dict[Dropout, list[tuple[int, ...]]]) -> Tensor:
+    """Return the module's output; append the input shapes of each dropout layer to ``calls``."""
 
-    def note(layer: nn.Module, given: tuple[Tensor]) -> None:
+    def record(layer: nn.Module, given: tuple[Tensor]) -> None:
         assert isinstance(layer, Dropout)
         calls.setdefault(layer, []).append(tuple(given[0].shape[1:]))
 
     with ExitStack() as hooks:
         for child in module.modules():
             if isinstance(child, Dropout):
-                hooks.enter_context(child.register_forward_pre_hook(note))
-        out: Tensor = module(images)
-    return out
+                hooks.enter_context(child.register_forward_pre_hook(record))
+        logits: Tensor = module(images)
+    return logits
 
 
-def dropouts(module: nn.Module) -> Iterator[tuple[str, Dropout]]:
-    """Our dropout layers with a rate above 0 that a pass goes through, by name, in order."""
+def active_dropouts(module: nn.Module) -> Iterator[tuple[str, Dropout]]:
+    """Yield the dropout layers with a rate above 0 that a pass calls, with their names, in order."""
     for name, child in module.named_modules():
-        if isinstance(child, Dropout) and child.p > 0 and child.seen is not None:
+        if isinstance(child, Dropout) and child.p > 0 and child.input_shape is not None:
             yield name, child
 
 
 def draw_mask(layer: Dropout, batch: int, generator: torch.Generator, dtype: torch.dtype) -> Tensor:
-    """One member's mask for one pass."""
+    """Return one member's mask for one pass."""
     keep = 1.0 - layer.p
     mask = torch.empty(layer.mask_shape(batch), dtype=dtype, device=generator.device)
     return mask.bernoulli_(keep, generator=generator).div_(keep)

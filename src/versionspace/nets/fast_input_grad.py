@@ -1,7 +1,7 @@
-"""A first convolution whose gradient with respect to the image is quick to take.
+"""A first convolution whose gradient with respect to the image is fast.
 
-torch computes the gradient for an image of one or three channels as if it had sixteen. As a matrix product and a
-folding of the patches it takes less than half the time, and DeepFool takes it for every class at every step.
+torch computes the gradient for an image of one or three channels as if it had sixteen. As a matrix product followed by
+folding the patches it takes less than half the time; DeepFool computes it for every class at every step.
 """
 
 import copy
@@ -12,10 +12,10 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 _FEW = 4
-"""Channels up to which an image is thin."""
+"""Input channels up to which this is faster."""
 
 
-class _Convolve(torch.autograd.Function):
+class _ConvolveFunction(torch.autograd.Function):
     """Convolution with a gradient for the image only."""
 
     @staticmethod
@@ -31,33 +31,33 @@ class _Convolve(torch.autograd.Function):
         return F.fold(patches, ctx.size, conv.kernel_size, padding=conv.padding, stride=conv.stride), None
 
 
-class ThinConv2d(nn.Module):
-    """A convolution that is not trained any more."""
+class FastInputGradConv2d(nn.Module):
+    """A frozen convolution with a fast gradient for its input."""
 
     def __init__(self, conv: nn.Conv2d) -> None:
         super().__init__()
         self.conv = conv
 
     def forward(self, x: Tensor) -> Tensor:
-        """As the convolution's own."""
-        out: Tensor = _Convolve.apply(x, self.conv)  # type: ignore[no-untyped-call]
+        """Return what the convolution returns."""
+        out: Tensor = _ConvolveFunction.apply(x, self.conv)  # type: ignore[no-untyped-call]
         return out
 
 
-def with_quick_image_gradients(module: nn.Module) -> nn.Module:
-    """A frozen copy that gives the same outputs and the same gradients for images, sooner."""
-    out = copy.deepcopy(module).requires_grad_(False)
-    for parent in out.modules():
+def with_fast_input_grad(module: nn.Module) -> nn.Module:
+    """Return a frozen copy with the same outputs and input gradients, whose gradients are computed faster."""
+    frozen = copy.deepcopy(module).requires_grad_(False)
+    for parent in frozen.modules():
         for name, child in parent.named_children():
             if isinstance(child, nn.Conv2d):
-                if _thin(child):
-                    setattr(parent, name, ThinConv2d(child))
-                return out  # only the first one sees the image
-    return out
+                if _is_supported(child):
+                    setattr(parent, name, FastInputGradConv2d(child))
+                return frozen  # only the first convolution sees the image
+    return frozen
 
 
-def _thin(conv: nn.Conv2d) -> bool:
-    """Whether it is of few channels, and does what torch's own does: one derived from it may do otherwise."""
+def _is_supported(conv: nn.Conv2d) -> bool:
+    """Return whether a convolution has few input channels and torch's own forward: a subclass may compute another."""
     plain = type(conv) is nn.Conv2d and not conv._forward_pre_hooks and not conv._forward_hooks
     few = conv.in_channels <= _FEW and conv.groups == 1 and conv.dilation == (1, 1)
     return plain and few and conv.padding_mode == "zeros" and not isinstance(conv.padding, str)

@@ -1,12 +1,12 @@
-"""Many members of one architecture in one pass: grouped convolutions and batched products.
+"""Many members of one architecture in one pass: grouped convolutions and batched matrix products.
 
-A *twin* of a plain module has the same tree and the same names of parameters, but each parameter has a leading axis G
-of members, and activations hold all members at once: images as (B, G·channels, H, W) in channels-last layout, vectors
-as (G, B, F). Convolutions become grouped ones; batch norm, ReLU and pooling work on each channel by itself and need
-no change. A module whose forward only calls its children and adds their results works as it is.
+The grouped form of a module has the same tree and the same parameter names, but each parameter has a leading axis G of
+members, and activations hold all members at once: images as (B, G·channels, H, W) in channels-last layout, vectors as
+(G, B, F). Convolutions become grouped convolutions; batch norm, ReLU and pooling treat each channel separately and need
+no change. A module whose forward only calls its children and adds their results needs no grouped form of its own.
 
-An input that is the same for all members may come once, as (B, channels, H, W): the first convolution is then an
-ordinary one with G times the channels.
+If all members see the same images, these may be passed once, as (B, channels, H, W): the first convolution is then an
+ordinary one with G times the output channels.
 """
 
 import copy
@@ -17,7 +17,7 @@ from torch.nn import functional as F
 
 from versionspace.nets.dropout import Dropout
 
-UNCHANGED = (nn.ReLU, nn.MaxPool2d, nn.AvgPool2d, nn.AdaptiveAvgPool2d, nn.Identity)
+_ELEMENTWISE = (nn.ReLU, nn.MaxPool2d, nn.AvgPool2d, nn.AdaptiveAvgPool2d, nn.Identity)
 
 
 class GroupedConv2d(nn.Module):
@@ -60,7 +60,7 @@ class GroupedLinear(nn.Module):
 
 
 class GroupedBatchNorm2d(nn.Module):
-    """Batch norm of each member's channels: ``weight``, ``bias``, ``running_mean``, ``running_var`` (G, channels)."""
+    """Batch norm of each member's channels; ``weight``, ``bias``, ``running_mean``, ``running_var`` (G, channels)."""
 
     weight: Tensor
     bias: Tensor
@@ -77,7 +77,7 @@ class GroupedBatchNorm2d(nn.Module):
         self.momentum, self.eps = plain.momentum, plain.eps
 
     def forward(self, x: Tensor) -> Tensor:
-        """Normalised; in training the running statistics move."""
+        """Return x normalised; in training, update the running statistics."""
         if self.training:
             self.num_batches_tracked += 1
         mean, var = self.running_mean.view(-1), self.running_var.view(-1)
@@ -86,18 +86,18 @@ class GroupedBatchNorm2d(nn.Module):
 
 
 class GroupedFlatten(nn.Module):
-    """(B, G·C, H, W) → (G, B, C·H·W), each member's numbers in the order of `torch.nn.Flatten`."""
+    """(B, G·C, H, W) → (G, B, C·H·W), each member's numbers ordered as by `torch.nn.Flatten`."""
 
     members: int = 1
 
     def forward(self, x: Tensor) -> Tensor:
-        """Flattened."""
+        """Return x flattened."""
         split = x.view(len(x), self.members, -1, *x.shape[2:])
         return split.transpose(0, 1).flatten(2)
 
 
 class GroupedDropout(nn.Module):
-    """A mask (G, B, …) for vectors (G, B, F) or images (B, G·C, H, W)."""
+    """Multiply by a mask (G, B, …), for vectors (G, B, F) or images (B, G·C, H, W)."""
 
     mask: Tensor | None
 
@@ -106,7 +106,7 @@ class GroupedDropout(nn.Module):
         self.register_buffer("mask", None, persistent=False)
 
     def forward(self, x: Tensor) -> Tensor:
-        """x times the mask."""
+        """Return x times the mask."""
         if self.mask is None:
             return x
         if x.dim() == 3:
@@ -115,12 +115,12 @@ class GroupedDropout(nn.Module):
         return x * mask
 
 
-def twin(plain: nn.Module) -> nn.Module:
-    """The grouped twin of a plain module, without values. Every layer of it must have a grouped form."""
-    return _twin(copy.deepcopy(plain))
+def to_grouped(plain: nn.Module) -> nn.Module:
+    """Return the grouped form of a module, without values. Every layer must have one."""
+    return _to_grouped(copy.deepcopy(plain))
 
 
-def _twin(plain: nn.Module) -> nn.Module:
+def _to_grouped(plain: nn.Module) -> nn.Module:
     if isinstance(plain, nn.Conv2d):
         assert plain.groups == 1
         assert plain.padding_mode == "zeros"
@@ -134,12 +134,12 @@ def _twin(plain: nn.Module) -> nn.Module:
     if isinstance(plain, nn.Flatten) and plain.start_dim == 1 and plain.end_dim == -1:
         return GroupedFlatten()
     if isinstance(plain, Dropout):
-        assert not list(plain.children()), "one dropout layer at several places has no grouped form"
+        assert not list(plain.children()), "a dropout layer that is called several times has no grouped form"
         return GroupedDropout()
-    if isinstance(plain, UNCHANGED):
+    if isinstance(plain, _ELEMENTWISE):
         return plain
     children = list(plain.named_children())
     assert children, f"{type(plain).__name__} has no grouped form"
     for name, child in children:
-        setattr(plain, name, _twin(child))
+        setattr(plain, name, _to_grouped(child))
     return plain

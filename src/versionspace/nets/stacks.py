@@ -1,14 +1,13 @@
-"""G members as one stack: every parameter and buffer of a plain module with a leading axis of members.
+"""Networks and stacks: G members of one architecture, run together.
 
-Three ways to push images through a stack give the same numbers up to rounding:
+A stack holds every parameter and buffer of a plain module with a leading axis of members. A tensor that the module has
+under several names (tied weights, a layer with two names) is held once, under its first name, so that it is trained,
+saved and compared once. Four backends run images through a stack and agree up to rounding:
 
-    grouped   our own networks: grouped convolutions (grouped.py)
-    mapped    a user's module, by `torch.func.vmap`
-    looped    a user's module that vmap cannot do, one member after the other
-
-Tensors that a module has under several names: tied weights, and layers with a second name.
-
-A stack holds each of them once, under its first name, so that it is trained, saved and compared as the one that it is.
+    grouped   the named networks for images: grouped convolutions (grouped.py)
+    vectors   the named networks for features: batched matrix products from the first layer on
+    vmap      a user's module, by `torch.func.vmap`
+    loop      a user's module that vmap cannot run, one member at a time
 """
 
 import copy
@@ -24,11 +23,142 @@ from torch.func import functional_call, vmap
 from versionspace.errors import InputError
 from versionspace.nets import grouped, module_checks
 from versionspace.nets.architectures import NETS, Factory, Shape
-from versionspace.nets.dropout import Dropout, dropouts, watched, with_own_dropout
+from versionspace.nets.dropout import Dropout, active_dropouts, replace_dropout, trace_dropout
+from versionspace.nets.head import FEATURE_NETS
+
+Stack: TypeAlias = dict[str, Tensor]
+"""Parameters and buffers by their first name, each (G, …)."""
+Masks: TypeAlias = dict[str, Tensor]
+"""Dropout masks by the layer's name, each (G, B, …)."""
+Runner: TypeAlias = Callable[[Stack, Masks, Tensor], Tensor]
+"""From a stack, masks and images to logits (G, B, C).
+
+Images are (B, G·channels, H, W) or, if all members see the same ones, (B, channels, H, W).
+"""
+Backend: TypeAlias = Literal["grouped", "vectors", "vmap", "loop"]
+
+
+@dataclass(frozen=True)
+class Network:
+    """An architecture for images of one shape: how to make a member, and how to run a stack of members."""
+
+    factory: Factory
+    shape: Shape
+    classes: int
+    plain: nn.Module
+    """One member, for its layers, names and shapes; its values are not used."""
+    backend: Backend
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether it is a named network, which accepts images in channels-last layout."""
+        return self.backend in ("grouped", "vectors")
+
+    def make(self) -> nn.Module:
+        """Return a new member, with weights drawn from torch's generator."""
+        return replace_dropout(self.factory(self.shape, self.classes))
+
+    def trainable_names(self) -> list[str]:
+        """Return the names of the parameters that are trained: those that require a gradient."""
+        return [name for name, value in self.plain.named_parameters() if value.requires_grad]
+
+    def dropouts(self) -> list[tuple[str, Dropout]]:
+        """Return the dropout layers that a pass calls, with their names."""
+        return list(active_dropouts(self.plain))
+
+    def runner(self, training: bool, device: torch.device | None = None, dtype: torch.dtype | None = None) -> Runner:
+        """Return a function that runs a stack. Each thread needs its own.
+
+        A stack holds what a checkpoint holds; a module's other tensors are moved to ``device`` and ``dtype``.
+        """
+        if self.backend == "grouped":
+            return _grouped_runner(self.plain, training)
+        if self.backend == "vectors":
+            return _vectors_runner(self.plain, training, self.shape[0])
+        module = copy.deepcopy(self.plain).to(device, dtype).train(training)
+        runner = _vmap_runner if self.backend == "vmap" else _loop_runner
+        return runner(module, self.shape[0])
+
+
+def find_factory(net: str | Factory, on_features: bool = False) -> Factory:
+    """Return the factory of this name, among those for images or for features, or the user's own factory."""
+    if isinstance(net, nn.Module):
+        raise InputError(
+            "net",
+            expected="a name, or a factory that makes a new module for each member",
+            got=f"a module ({type(net).__name__})",
+            fix="Pass a function: lambda shape, classes: …, where shape is (channels, height, width).",
+        )
+    if callable(net):
+        return net
+    names = FEATURE_NETS if on_features else NETS
+    if isinstance(net, str) and net in names:
+        return names[net]
+    raise InputError(
+        "net",
+        expected="one of " + ", ".join(names) + ", or a function (shape, classes) -> torch.nn.Module",
+        got=repr(net),
+        fix="Pick a name, or pass a factory. " + ", ".join(FEATURE_NETS) + " requires an extractor.",
+    )
+
+
+def network(net: str | Factory, shape: Shape, classes: int, backend: Backend | None = None) -> Network:
+    """Return the architecture for images of this shape, checked by passing two blank images through it."""
+    on_features = isinstance(net, str) and net in FEATURE_NETS
+    factory = find_factory(net, on_features)
+    with seeded(0):
+        plain = replace_dropout(factory(shape, classes)).eval()
+        images = torch.zeros(2, *shape)
+        if not isinstance(net, str):
+            module_checks.reject_lazy_layers(plain)
+            module_checks.reject_global_draws(plain, images)
+            module_checks.reject_mode_dependent_dropout(plain, images)
+        with torch.no_grad():
+            logits = trace_dropout(plain, images)
+        if tuple(logits.shape) != (2, classes):
+            raise InputError(
+                "net",
+                expected=f"logits of shape (2, {classes}) for two images of shape {shape}",
+                got=f"{tuple(logits.shape)}",
+                fix="The factory gets (channels, height, width) and the number of classes; its last layer must match.",
+            )
+        if not any(value.requires_grad for value in plain.parameters()):
+            raise InputError(
+                "net",
+                expected="parameters to train",
+                got="a network in which none requires a gradient",
+                fix="Leave requires_grad of the layers to train at its default, True.",
+            )
+        if backend is None and isinstance(net, str):
+            backend = "vectors" if on_features else "grouped"
+        return Network(factory, shape, classes, plain, backend or _pick_backend(plain, shape))
+
+
+@contextmanager
+def seeded(seed: int) -> Iterator[None]:
+    """Seed torch's CPU generator inside the block, make modules on the CPU, and restore the generator afterwards.
+
+    `torch.manual_seed` would also seed the generators of GPUs, which nothing restores.
+    """
+    with torch.random.fork_rng(devices=[]), torch.device("cpu"):
+        torch.default_generator.manual_seed(seed)
+        yield
+
+
+def _pick_backend(plain: nn.Module, shape: Shape) -> Backend:
+    """Return "vmap" if vmap can run the module in training, else "loop"."""
+    masks = {name: torch.ones(2, *layer.mask_shape(2)) for name, layer in active_dropouts(plain)}
+    images = torch.zeros(2, 2 * shape[0], *shape[1:])
+    try:
+        with torch.no_grad():
+            _vmap_runner(copy.deepcopy(plain).train(), shape[0])(stack([plain, plain]), masks, images)
+    except (RuntimeError, ValueError, NotImplementedError):
+        return "loop"
+    return "vmap"
 
 
 def first_names(module: nn.Module) -> dict[str, str]:
-    """For each name in a checkpoint of the module, in order, the first name of the same tensor.
+    """Return, for each name in the module's checkpoint, the first name of the same tensor.
 
     >>> tied = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2))
     >>> tied[1].weight = tied[0].weight
@@ -39,10 +169,10 @@ def first_names(module: nn.Module) -> dict[str, str]:
     return {name: firsts.setdefault(id(value), name) for name, value in module.state_dict(keep_vars=True).items()}
 
 
-def further_places(module: nn.Module) -> dict[str, str]:
-    """Where tensors stand besides their first place, with their first names.
+def _tied_names(module: nn.Module) -> dict[str, str]:
+    """Return the further names of tied tensors, with their first names.
 
-    A layer's second name is no further place: what is swapped in and out there twice would not be put back.
+    Second names of whole layers are left out: a tensor that is swapped in under both would not be swapped out again.
     """
     layers = {name for name, _ in module.named_modules()}  # each by its first name
     return {
@@ -52,198 +182,111 @@ def further_places(module: nn.Module) -> dict[str, str]:
     }
 
 
-Stack: TypeAlias = dict[str, Tensor]
-"""Parameters and buffers by name, each (G, …), and each once, by its first name."""
-Masks: TypeAlias = dict[str, Tensor]
-"""Dropout masks by the layer's name, each (G, B, …)."""
-Way: TypeAlias = Literal["grouped", "mapped", "looped"]
-
-
-@dataclass(frozen=True)
-class Network:
-    """An architecture for images of one shape: how to make a member, and how to run a stack of them."""
-
-    factory: Factory
-    shape: Shape
-    classes: int
-    plain: nn.Module
-    """One member without values of its own: the tree, for shapes and names."""
-    way: Way
-
-    def make(self) -> nn.Module:
-        """A new member, drawn from torch's generator."""
-        return with_own_dropout(self.factory(self.shape, self.classes))
-
-    def parameters(self) -> list[str]:
-        """The names of what is trained: a layer that its maker froze stays as it is."""
-        return [name for name, value in self.plain.named_parameters() if value.requires_grad]
-
-    def dropouts(self) -> list[tuple[str, Dropout]]:
-        """The dropout layers, with the shapes that they see."""
-        return list(dropouts(self.plain))
-
-    def runner(self, training: bool, device: torch.device | None = None, dtype: torch.dtype | None = None) -> "Runner":
-        """A function from a stack, masks and images to logits (G, B, C).
-
-        A stack holds what a checkpoint holds; the rest of a module's tensors go to ``device`` and become ``dtype``.
-        """
-        if self.way == "grouped":
-            return _grouped(self.plain, training)
-        way = _mapped if self.way == "mapped" else _looped
-        return way(copy.deepcopy(self.plain).to(device, dtype).train(training), self.shape[0])
-
-
-Runner: TypeAlias = Callable[[Stack, Masks, Tensor], Tensor]
-"""Images come as (B, G·channels, H, W) or, for all members the same, (B, channels, H, W)."""
-
-
-def find(net: str | Factory) -> Factory:
-    """The factory of this name, or the caller's own."""
-    if callable(net):
-        return net
-    if net in NETS:
-        return NETS[net]
-    raise InputError(
-        "net",
-        expected="one of " + ", ".join(NETS) + ", or a function (shape, classes) -> torch.nn.Module",
-        got=repr(net),
-        fix="Pick a name, or pass your own factory.",
-    )
-
-
-def network(net: str | Factory, shape: Shape, classes: int, way: Way | None = None) -> Network:
-    """The architecture for images of this shape, checked by passing two blank images through."""
-    factory = find(net)
-    named = isinstance(net, str)
-    with seeded(0):
-        plain = with_own_dropout(factory(shape, classes)).eval()
-        images = torch.zeros(2, *shape)
-        if not named:
-            module_checks.refuse_lazy(plain)
-            module_checks.refuse_draws(plain, images)
-            module_checks.refuse_only_in_training(plain, images)
-        with torch.no_grad():
-            logits = watched(plain, images)
-        if tuple(logits.shape) != (2, classes):
-            raise InputError(
-                "net",
-                expected=f"logits of shape (2, {classes}) for two images of shape {shape}",
-                got=f"{tuple(logits.shape)}",
-                fix="The factory gets (channels, height, width) and the number of classes; its last layer must fit.",
-            )
-        if not any(value.requires_grad for value in plain.parameters()):
-            raise InputError(
-                "net",
-                expected="parameters to train",
-                got="a network without any that requires a gradient",
-                fix="Leave requires_grad of the layers to train as it is, True.",
-            )
-        return Network(factory, shape, classes, plain, way or ("grouped" if named else _best_way(plain, shape)))
-
-
-@contextmanager
-def seeded(seed: int) -> Iterator[None]:
-    """Modules made inside draw on the processor, whatever torch's default device; its generator is put back.
-
-    `torch.manual_seed` would seed those of GPUs too, which nothing puts back.
-    """
-    with torch.random.fork_rng(devices=[]), torch.device("cpu"):
-        torch.default_generator.manual_seed(seed)
-        yield
-
-
-def _best_way(plain: nn.Module, shape: Shape) -> Way:
-    """vmap where it can run the module in training, the loop where it cannot."""
-    masks = {name: torch.ones(2, *layer.mask_shape(2)) for name, layer in dropouts(plain)}
-    images = torch.zeros(2, 2 * shape[0], *shape[1:])
-    try:
-        with torch.no_grad():
-            _mapped(copy.deepcopy(plain).train(), shape[0])(stack([plain, plain]), masks, images)
-    except (RuntimeError, ValueError, NotImplementedError):
-        return "looped"
-    return "mapped"
-
-
 def stack(modules: Sequence[nn.Module]) -> Stack:
-    """The modules' parameters and buffers, stacked."""
+    """Return the parameters and buffers of the modules, stacked and copied."""
     states = [module.state_dict() for module in modules]
-    once = dict.fromkeys(first_names(modules[0]).values())
-    return {name: torch.stack([state[name].detach().clone() for state in states]) for name in once}
+    names = dict.fromkeys(first_names(modules[0]).values())
+    return {name: torch.stack([state[name].detach().clone() for state in states]) for name in names}
 
 
-def load(module: nn.Module, state: Stack) -> None:
-    """Gives a module the values of one member."""
+def load_member(module: nn.Module, state: Stack) -> None:
+    """Copy the values of one member, each (…), into a module."""
     module.load_state_dict({name: state[first] for name, first in first_names(module).items()})
 
 
-def size(state: Stack) -> int:
-    """G."""
+def count_members(state: Stack) -> int:
+    """Return G."""
     return len(next(iter(state.values())))
 
 
-def member(state: Stack, index: int) -> Stack:
-    """One member's state, as views."""
+def one_member(state: Stack, index: int) -> Stack:
+    """Return one member's values, each (…), as views."""
     return {name: value[index] for name, value in state.items()}
 
 
-def chosen(state: Stack, indices: Tensor) -> Stack:
-    """Some members of a stack, copied."""
+def select_members(state: Stack, indices: Tensor) -> Stack:
+    """Return a stack of some members, copied."""
     return {name: value[indices] for name, value in state.items()}
 
 
-def side_by_side(images_GBHWC: Tensor) -> Tensor:
-    """Each member's own images as one channels-last batch (B, G·channels, H, W)."""
-    # With one channel the flattening is a view in another layout, in which pooling is ten times slower.
+def join_members(images_GBHWC: Tensor) -> Tensor:
+    """Return each member's own images as one channels-last batch (B, G·channels, H, W)."""
+    # With one channel, flattening is a view in another layout, in which pooling is ten times slower.
     return images_GBHWC.permute(1, 2, 3, 0, 4).flatten(3).contiguous().permute(0, 3, 1, 2)
 
 
-def _grouped(plain: nn.Module, training: bool) -> Runner:
-    module = grouped.twin(plain).train(training)
-    flats = [child for child in module.modules() if isinstance(child, grouped.GroupedFlatten)]
+def to_contiguous(images: Tensor) -> Tensor:
+    """Return images in torch's default layout, because a user's forward may call view.
+
+    ``contiguous`` would keep the strides of a single channel, and a convolution would continue in channels-last.
+    """
+    return images.clone(memory_format=torch.contiguous_format)
+
+
+def _grouped_runner(plain: nn.Module, training: bool) -> Runner:
+    module = grouped.to_grouped(plain).train(training)
+    flattens = [child for child in module.modules() if isinstance(child, grouped.GroupedFlatten)]
 
     def run(state: Stack, masks: Masks, images: Tensor) -> Tensor:
-        for flat in flats:
-            flat.members = size(state)
+        for flatten in flattens:
+            flatten.members = count_members(state)
         logits: Tensor = functional_call(module, _with_masks(state, masks), (images,))
         return logits
 
     return run
 
 
-def _mapped(module: nn.Module, channels: int) -> Runner:
-    one = _one(module)
+def _vectors_runner(plain: nn.Module, training: bool, inputs: int) -> Runner:
+    """Run a sequence that begins with nn.Flatten on features (B, G·F, 1, 1) or (B, F, 1, 1)."""
+    assert isinstance(plain, nn.Sequential)
+    assert isinstance(plain[0], nn.Flatten)
+    layers = copy.deepcopy(plain)
+    layers[0] = nn.Identity()
+    module = grouped.to_grouped(layers).train(training)
 
     def run(state: Stack, masks: Masks, images: Tensor) -> Tensor:
-        own = _per_member(images, size(state), channels)
-        each = vmap(one, in_dims=(0, 0 if own.dim() == 5 else None))
-        logits: Tensor = each(_with_masks(state, masks), own)
+        x = images.flatten(1)
+        own = x[None] if x.shape[1] == inputs else x.view(len(x), -1, inputs).transpose(0, 1)
+        logits: Tensor = functional_call(module, _with_masks(state, masks), (own,))
         return logits
 
     return run
 
 
-def _looped(module: nn.Module, channels: int) -> Runner:
-    one = _one(module)
+def _vmap_runner(module: nn.Module, channels: int) -> Runner:
+    forward = _member_forward(module)
 
     def run(state: Stack, masks: Masks, images: Tensor) -> Tensor:
-        own = _per_member(images, size(state), channels)
+        own = _per_member(images, count_members(state), channels)
+        mapped = vmap(forward, in_dims=(0, 0 if own.dim() == 5 else None))
+        logits: Tensor = mapped(_with_masks(state, masks), own)
+        return logits
+
+    return run
+
+
+def _loop_runner(module: nn.Module, channels: int) -> Runner:
+    forward = _member_forward(module)
+
+    def run(state: Stack, masks: Masks, images: Tensor) -> Tensor:
+        own = _per_member(images, count_members(state), channels)
         values = _with_masks(state, masks)
-        logits = [one(member(values, g), own[g] if own.dim() == 5 else own) for g in range(size(state))]
-        return torch.stack(logits)
+        members = range(count_members(state))
+        return torch.stack([forward(one_member(values, g), own[g] if own.dim() == 5 else own) for g in members])
 
     return run
 
 
-def _one(module: nn.Module) -> Callable[[Stack, Tensor], Tensor]:
-    """A function from one member's values and images (B, …) to logits (B, C)."""
-    further = further_places(module)
+def _member_forward(module: nn.Module) -> Callable[[Stack, Tensor], Tensor]:
+    """Return a function from one member's values and images (B, …) to logits (B, C)."""
+    tied = _tied_names(module)
 
-    def one(values: Stack, images: Tensor) -> Tensor:
-        everywhere = {**values, **{name: values[first] for name, first in further.items()}}
-        logits: Tensor = functional_call(module, everywhere, (images,), tie_weights=False)  # they are tied here
+    def forward(values: Stack, images: Tensor) -> Tensor:
+        everywhere = {**values, **{name: values[first] for name, first in tied.items()}}
+        logits: Tensor = functional_call(module, everywhere, (images,), tie_weights=False)  # tied above
         return logits
 
-    return one
+    return forward
 
 
 def _with_masks(state: Stack, masks: Masks) -> Stack:
@@ -251,15 +294,7 @@ def _with_masks(state: Stack, masks: Masks) -> Stack:
 
 
 def _per_member(images: Tensor, members: int, channels: int) -> Tensor:
-    """(G, B, channels, H, W) for images side by side, (B, channels, H, W) where all members see the same."""
+    """Return (G, B, channels, H, W) for joined images, (B, channels, H, W) for images that all members see."""
     if images.shape[1] == channels:
-        return ordinary(images)
-    return ordinary(images.view(len(images), members, channels, *images.shape[2:]).transpose(0, 1))
-
-
-def ordinary(images: Tensor) -> Tensor:
-    """In torch's ordinary layout, since a user's forward may well call view.
-
-    ``contiguous`` would leave the strides of a single channel as they are, and a convolution go on in channels-last.
-    """
-    return images.clone(memory_format=torch.contiguous_format)
+        return to_contiguous(images)
+    return to_contiguous(images.view(len(images), members, channels, *images.shape[2:]).transpose(0, 1))

@@ -1,13 +1,13 @@
-"""The way in: folders of runs to a folder with a page."""
+"""The public functions: from campaign folders to a report on disk."""
 
 from collections.abc import Sequence
 from pathlib import Path
 
-from versionspace.report import write as writing
-from versionspace.report.assemble import report
-from versionspace.report.document import Report
-from versionspace.report.options import Options
-from versionspace.report.runs import find
+from versionspace.report.assemble import assemble
+from versionspace.report.document import Document
+from versionspace.report.options import ReportOptions
+from versionspace.report.runs import load_runs
+from versionspace.report.write import check_output, render_files, write_files
 
 PathLike = Path | str
 
@@ -21,17 +21,16 @@ def make(
     embed: Sequence[str] = (),
     images: bool = True,
 ) -> Path:
-    """Makes a report of all campaigns in these folders; gives its page, ``out/index.html``.
+    """Write a report on all campaigns in these folders and return the path of its page, ``out/index.html``.
 
     targets: accuracies, as shares, to which labels are counted; by default the accuracy that every run of random
-    reached. at: compare at so many labels. embed: runs to embed beside the first of random, ``METHOD`` or
-    ``METHOD/SEED``. images: whether contact sheets are drawn.
+    reached. at: compare the runs that reached this many labels, there. embed: runs to map in addition to the first run
+    of random, ``METHOD`` or ``METHOD/SEED``. images: whether to draw contact sheets.
 
-    A report that is there is made anew; a folder that holds anything else is refused.
+    An existing report in ``out`` is replaced. Raises `ReportError` if the folder contains anything else.
     """
-    place = Path(out)
-    writing.check(place)
-    return save(build(dirs, targets=targets, at=at, embed=embed, images=images), place)
+    check_output(out)
+    return save(build(dirs, targets=targets, at=at, embed=embed, images=images), out)
 
 
 def build(
@@ -41,13 +40,13 @@ def build(
     at: int | None = None,
     embed: Sequence[str] = (),
     images: bool = True,
-) -> Report:
-    """The report itself, not yet written: sections, tables and figures."""
-    options = Options(tuple(targets), at, tuple(embed), images)
+) -> Document:
+    """Return the report without writing it: chapters, tables and figures. Takes the options of `make`."""
+    options = ReportOptions(tuple(targets), at, tuple(embed), images)
     listed = [dirs] if isinstance(dirs, Path | str) else list(dirs)
-    return report(find(listed), options)
+    return assemble(load_runs(listed), options)
 
 
-def save(made: Report, out: PathLike) -> Path:
-    """Writes a report into a folder; gives its page."""
-    return writing.write(writing.files(made), Path(out))
+def save(document: Document, out: PathLike) -> Path:
+    """Write a report to a folder and return the path of its page. Raises `ReportError` as `make` does."""
+    return write_files(render_files(document), out)

@@ -1,173 +1,172 @@
-"""From groups of runs to the sections of a report."""
+"""From runs to the document: chapters of sections, notes and facts."""
 
 from collections.abc import Sequence
 
 import numpy as np
 
+from versionspace.config import answered_by_person
 from versionspace.errors import InputError
-from versionspace.query.methods import METHODS
-from versionspace.report.compare import compare
-from versionspace.report.document import Column, Part, Report, Section, Table, Value
-from versionspace.report.groups import Group, grouped
-from versionspace.report.options import Options
-from versionspace.report.plots.style import label
-from versionspace.report.runs import Found, Run
-from versionspace.report.sections.curves import curves
-from versionspace.report.sections.datasets import across
-from versionspace.report.sections.final import ending, measures
-from versionspace.report.sections.map import embedded
-from versionspace.report.sections.pairwise import comparison
-from versionspace.report.sections.queries import asked
-from versionspace.report.sections.results import Judged, results
-from versionspace.report.sections.savings import savings
-from versionspace.report.sections.timing import timing
-from versionspace.store.metrics import FIT_THRESHOLD
+from versionspace.query import names
+from versionspace.report.compare import Comparison, compare
+from versionspace.report.document import Chapter, Column, Document, ReportSection, Table, Value
+from versionspace.report.groups import RunGroup, group_runs
+from versionspace.report.options import ReportOptions
+from versionspace.report.plots.style import method_label
+from versionspace.report.runs import CampaignRun, LoadedRuns
+from versionspace.report.sections.curves import curves_section
+from versionspace.report.sections.datasets import datasets_section
+from versionspace.report.sections.final import final_section, final_table
+from versionspace.report.sections.map import map_section
+from versionspace.report.sections.pairwise import pairwise_section
+from versionspace.report.sections.queries import queries_section
+from versionspace.report.sections.results import results_section
+from versionspace.report.sections.savings import savings_section
+from versionspace.report.sections.timing import timing_section
+from versionspace.store import FIT_THRESHOLD
 
-_METRICS = (
+_SETS = ("test", "pool", "validation", "reference")
+_SET_METRICS = (
     "images", "pwd", "gvd", "gvd_hard", "agreement", "accuracy", "accuracy_deviation", "vote_accuracy",
     "wrong_agreement", "gibbs_distance", "vote_distance",
 )  # fmt: skip
+_ROUND_METRICS = ("fit", "consistent", "epochs", "diameter", "kappa")
 
 
-def report(found: Found, options: Options) -> Report:
-    """Everything that is known about these runs."""
-    _within_reach(found.runs, options.at)
-    judged = [Judged(group, compare(group, options.at)) for group in grouped(found.runs)]
-    overview: list[Part] = [results(judged)]
-    if (together := across(judged)) is not None:
-        overview.append(together)
-    first = Section("overview", "Results", (), (), tuple(overview))
-    titles = [one.group.title for one in judged]
-    return Report(
-        title=", ".join(titles),
-        facts=_counted(judged),
-        notes=found.notes,
-        sections=(first, *(_section(one, options) for one in judged)),
-        summaries=tuple(table for one in judged if (table := measures(one)) is not None),
-        data=tuple(_rounds(one.group) for one in judged),
+def assemble(loaded: LoadedRuns, options: ReportOptions) -> Document:
+    """Return the report on these runs. Raises `InputError` if no run has ``options.at`` labels."""
+    _check_in_range(loaded.runs, options.at)
+    comparisons = [compare(group, options.at) for group in group_runs(loaded.runs)]
+    overview = [results_section(comparisons)]
+    if (section := datasets_section(comparisons)) is not None:
+        overview.append(section)
+    return Document(
+        title=", ".join(comparison.group.title for comparison in comparisons),
+        facts=_document_facts(comparisons),
+        notes=loaded.notes,
+        chapters=(
+            Chapter("overview", "Results", (), (), tuple(overview)),
+            *(_chapter(comparison, options) for comparison in comparisons),
+        ),
+        summaries=tuple(table for comparison in comparisons if (table := final_table(comparison)) is not None),
+        data=tuple(_rounds_table(comparison.group) for comparison in comparisons),
     )
 
 
-def _within_reach(runs: Sequence[Run], count: int | None) -> None:
-    """Refuses a number of labels at which there is no run at all: every section would be empty."""
+def _check_in_range(runs: Sequence[CampaignRun], count: int | None) -> None:
     low, high = min(int(run.labels[0]) for run in runs), max(int(run.labels[-1]) for run in runs)
     if count is not None and not low <= count <= high:
         raise InputError(
-            "at", expected=f"a number of labels that a run had, {low:,} to {high:,}", got=f"{count:,}",
-            fix="Without it runs are compared at the most that all of them reached.",
+            "at", expected=f"a number of labels that some run has, {low:,} to {high:,}", got=f"{count:,}",
+            fix="By default runs are compared at the largest number of labels that all of them reached.",
         )  # fmt: skip
 
 
-def _section(one: Judged, options: Options) -> Section:
-    return Section(
-        name=one.group.name,
-        title=one.group.title,
-        facts=_facts(one.group),
-        notes=(*one.group.notes, *one.compared.notes, *_fewer(one.group), *_unfit(one.group)),
-        parts=_parts(one, options) if one.comparable else (_nothing(one.group), embedded(one.group, options)),
+def _chapter(comparison: Comparison, options: ReportOptions) -> Chapter:
+    group = comparison.group
+    return Chapter(
+        name=group.name,
+        title=group.title,
+        facts=_group_facts(group),
+        notes=(*group.notes, *comparison.notes, *_decrease_notes(group), *_fit_notes(group)),
+        sections=_sections(comparison, options),
     )
 
 
-def _parts(one: Judged, options: Options) -> tuple[Part, ...]:
+def _sections(comparison: Comparison, options: ReportOptions) -> tuple[ReportSection, ...]:
+    if not comparison.comparable:  # other sections would report the excluded runs as missing
+        return _nothing_compared(comparison.group), map_section(comparison.group, options)
     return (
-        curves(one),
-        ending(one),
-        savings(one, options),
-        comparison(one),
-        embedded(one.group, options),
-        asked(one, options),
-        timing(one),
+        curves_section(comparison),
+        final_section(comparison),
+        savings_section(comparison, options),
+        pairwise_section(comparison),
+        map_section(comparison.group, options),
+        queries_section(comparison, options),
+        timing_section(comparison),
     )
 
 
-def _nothing(group: Group) -> Part:
-    """In place of the parts that compare: they would take runs that are left out for runs that are not there."""
-    return Part(
-        "Nothing is compared",
-        "Means, differences and savings are of runs at the same number of labels. The notes above say why there "
+def _nothing_compared(group: RunGroup) -> ReportSection:
+    return ReportSection(
+        "Nothing to compare",
+        "Means, differences and labels saved compare runs at the same number of labels. The notes above say why there "
         "is no such number here.",
-        (f"Every number of every round is in tables/{group.name}-rounds.csv.",),
+        (f"The metrics of every round are in tables/{group.name}-rounds.csv.",),
     )
 
 
-def _counted(judged: Sequence[Judged]) -> tuple[tuple[str, str], ...]:
-    runs = [run for one in judged for run in one.group.runs]
-    found = {method for one in judged for method in one.group.methods}
-    ended = sum(run.finished for run in runs)
-    state = "all ended" if ended == len(runs) else f"{ended} ended, {len(runs) - ended} under way or left"
+def _document_facts(comparisons: Sequence[Comparison]) -> tuple[tuple[str, str], ...]:
+    runs = [run for comparison in comparisons for run in comparison.group.runs]
+    methods = {run.method for run in runs}
+    finished = sum(run.finished for run in runs)
+    state = f"{finished} finished, {len(runs) - finished} unfinished"
     return (
-        ("Runs", f"{len(runs)}, {state}"),
-        ("Methods", ", ".join(label(method) for method in METHODS if method in found)),
+        ("Runs", f"{len(runs)}, all finished" if finished == len(runs) > 1 else state),
+        ("Methods", ", ".join(method_label(name) for name in names() if name in methods)),
     )
 
 
-def _facts(group: Group) -> tuple[tuple[str, str], ...]:
+def _group_facts(group: RunGroup) -> tuple[tuple[str, str], ...]:
     config = group.config
     facts = {
-        "Settings": f"preset {group.preset}" if group.preset else "of its own",
-        "Members": f"{config.ensemble.members} × {config.ensemble.net}",
-        "Labels": f"up to {_budgets(group)}, {config.query.size} a round",
+        "Settings": f"preset {group.preset}" if group.preset else "custom",
+        "Ensemble": f"{config.ensemble.members} × {config.ensemble.net}",
+        "Labels": f"up to {_budgets(group)}, {config.query.size} per round",
         "Classes": f"{len(group.runs[0].record.classes)}",
-        "Methods": ", ".join(label(method) for method in group.methods),
+        "Methods": ", ".join(method_label(method) for method in group.methods),
         "Seeds": ", ".join(map(str, group.seeds)),
     }
     if config.oracle.noise or config.oracle.abstain:
-        facts["Oracle"] = (
-            f"wrong on {100 * config.oracle.noise:g}%, silent on {100 * config.oracle.abstain:g}% of images"
-        )
-    if config.oracle.kind == "person":
+        facts["Oracle"] = f"{100 * config.oracle.noise:g}% wrong, {100 * config.oracle.abstain:g}% unanswered"
+    if answered_by_person(config):
         facts["Oracle"] = "a person"
     return tuple(facts.items())
 
 
-def _budgets(group: Group) -> str:
-    """As they were last decided: a run that was reopened has another than its config began with."""
-    found = sorted({run.record.budget for run in group.runs})
-    return f"{found[0]:,}" if len(found) == 1 else f"{' or '.join(f'{budget:,}' for budget in found)} by run"
+def _budgets(group: RunGroup) -> str:
+    """Return the current label budgets; they differ from the config's in runs that were extended."""
+    budgets = sorted({run.record.budget for run in group.runs})
+    listed = " or ".join(f"{budget:,}" for budget in budgets)
+    return listed if len(budgets) == 1 else f"{listed} depending on the run"
 
 
-def _fewer(group: Group) -> list[str]:
-    """Where a run has fewer labels than before, and what that leaves out."""
-    fell = [run.name for run in group.runs if (np.diff(run.whole.labels) < 0).any()]
-    if not fell:
+def _decrease_notes(group: RunGroup) -> list[str]:
+    """Return a note if some run lost labels between rounds."""
+    decreased = [run.name for run in group.runs if (np.diff(run.with_all_rounds().labels) < 0).any()]
+    if not decreased:
         return []
     return [
-        f"In {', '.join(fell)} labels became fewer on the way: they were taken back, or their images are gone. "
-        "Ensembles with as many labels as a later one, or more, are in no table or curve; "
-        f"tables/{group.name}-rounds.csv has them."
+        f"The number of labels decreased during {', '.join(decreased)}, because labels were withdrawn or images went "
+        "missing. Rounds with at least as many labels as a later round are left out of all tables and curves, except "
+        f"tables/{group.name}-rounds.csv."
     ]
 
 
-def _unfit(group: Group) -> list[str]:
-    fits = {run.name: run.whole.overall("fit") for run in group.runs}
-    low = {name: float(np.nanmin(fit)) for name, fit in fits.items() if not np.isnan(fit).all()}
-    bad = {name: value for name, value in low.items() if value < FIT_THRESHOLD}
-    if not bad:
+def _fit_notes(group: RunGroup) -> list[str]:
+    """Return a note if members of some round do not fit their labels."""
+    fits = {run.name: float(run.with_all_rounds().round_metric("fit").min()) for run in group.runs}
+    low = {name: fit for name, fit in fits.items() if fit < FIT_THRESHOLD}
+    if not low:
         return []
-    worst = min(bad, key=lambda name: bad[name])
+    worst = min(low, key=lambda name: low[name])
     return [
-        f"In {len(bad)} of {len(group.runs)} runs the members at some round gave back fewer than "
-        f"{100 * FIT_THRESHOLD:.0f}% of "
-        f"their labels (least: {100 * bad[worst]:.1f}%, {worst}). There no version space was sampled, and its "
-        "measures mean "
-        "less."
+        f"In {len(low)} of {len(group.runs)} runs, the members of some round reproduce on average less than "
+        f"{100 * FIT_THRESHOLD:.0f}% of their labels (minimum: {100 * low[worst]:.1f}%, {worst}). Such members are not "
+        "samples of the version space, so metrics of these rounds are less meaningful."
     ]
 
 
-def _rounds(group: Group) -> Table:
-    """Every number of every round, for whoever wants to draw it otherwise; in shares, as it was measured."""
-    sets = ("test", "pool", "validation", "reference")
-    wanted = [(where, what) for where in sets for what in _METRICS]
-    runs = [run.whole for run in group.runs]
-    series = {run.name: {key: run.series(*key) for key in wanted} for run in runs}
-    kept = [key for key in wanted if any(not np.isnan(found[key]).all() for found in series.values())]
-    overall = ("fit", "consistent", "epochs", "diameter", "kappa")
+def _rounds_table(group: RunGroup) -> Table:
+    """Return every metric of every round, as shares: for figures of one's own."""
+    every = [(set_name, metric) for set_name in _SETS for metric in _SET_METRICS]
+    runs = [run.with_all_rounds() for run in group.runs]
+    series = {run.name: {key: run.set_metric(*key) for key in every} for run in runs}
+    known = [key for key in every if any(not np.isnan(found[key]).all() for found in series.values())]
     rows: list[tuple[Value, ...]] = []
     for run in runs:
-        more = {name: run.overall(name) for name in overall}
-        for i, round_ in enumerate(run.rounds):
-            numbers = [*(more[name][i] for name in overall), *(series[run.name][key][i] for key in kept)]
-            cells = [None if np.isnan(number) else float(number) for number in numbers]
+        columns = [*(run.round_metric(name) for name in _ROUND_METRICS), *(series[run.name][key] for key in known)]
+        for round_, *numbers in zip(run.rounds, *columns, strict=True):
+            cells = (None if np.isnan(number) else float(number) for number in numbers)
             rows.append((run.method, run.seed, round_.number, round_.labels, *cells))
-    names = ("method", "seed", "round", "labels", *overall, *(f"{where} {what}" for where, what in kept))
-    return Table(f"{group.name}-rounds", "", tuple(Column(name) for name in names), tuple(rows))
+    titles = ("method", "seed", "round", "labels", *_ROUND_METRICS, *(f"{where} {metric}" for where, metric in known))
+    return Table(f"{group.name}-rounds", "", tuple(Column(title) for title in titles), tuple(rows))

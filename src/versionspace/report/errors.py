@@ -1,10 +1,10 @@
-"""What can go wrong with a report."""
+"""Errors of this package."""
 
 from versionspace.errors import ExplainedError
 
 
 class ReportError(ExplainedError):
-    """A report that cannot be made, or not there.
+    """No report can be made from these runs, or written to this folder.
 
     >>> raise ReportError("out", expected="an empty folder", got="photos", fix="Choose another with --out.")
     Traceback (most recent call last):

@@ -1,23 +1,23 @@
-"""What a report may be told."""
+"""The options of a report."""
 
 from dataclasses import dataclass
 
 from versionspace.errors import InputError
-from versionspace.query.methods import METHODS
+from versionspace.query import names
 
 
 @dataclass(frozen=True)
-class Options:
-    """How to make a report."""
+class ReportOptions:
+    """What to compare and what to draw. Raises `InputError` if a value cannot be used."""
 
     targets: tuple[float, ...] = ()
-    """Accuracies, as shares, to which labels are counted; by default what every run of random reached."""
+    """Accuracies, as shares, to which labels are counted. Default: the accuracy that every run of random reached."""
     at: int | None = None
-    """Compare at so many labels the runs that reached them; by default at the most that all reached."""
+    """Compare the runs that reached this many labels, there. Default: the largest number that all runs reached."""
     embed: tuple[str, ...] = ()
-    """Runs to embed beside the first of random: ``METHOD`` or ``METHOD/SEED``."""
+    """Runs to map in addition to the first run of random: ``METHOD`` or ``METHOD/SEED``."""
     images: bool = True
-    """Whether contact sheets are drawn, for which the dataset is read."""
+    """Whether to draw contact sheets, which requires the dataset."""
 
     def __post_init__(self) -> None:
         for target in self.targets:
@@ -29,27 +29,27 @@ class Options:
         if self.at is not None and self.at < 1:
             raise InputError("at", expected="a number of labels", got=str(self.at), fix="For example 100.")
         for text in self.embed:
-            read_run(text)
+            parse_run_name(text)
 
 
 @dataclass(frozen=True)
-class WantedRun:
-    """A method, and a seed or its first."""
+class RunName:
+    """A method and a seed; without a seed, the first run of the method."""
 
     method: str
     seed: int | None
 
 
-def read_run(text: str) -> WantedRun:
-    """A run by name.
+def parse_run_name(text: str) -> RunName:
+    """Return the run that ``METHOD`` or ``METHOD/SEED`` names. Raises `InputError` if it is neither.
 
-    >>> read_run("gvd/2"), read_run("gvd")
-    (WantedRun(method='gvd', seed=2), WantedRun(method='gvd', seed=None))
+    >>> parse_run_name("gvd/2"), parse_run_name("gvd")
+    (RunName(method='gvd', seed=2), RunName(method='gvd', seed=None))
     """
     method, slash, seed = text.partition("/")
-    if method not in METHODS or (slash and not seed.isdecimal()):
+    if method not in names() or (slash and not seed.isdecimal()):
         raise InputError(
             "embed", expected="METHOD or METHOD/SEED", got=repr(text),
             fix="For example gvd/0; `versionspace methods` lists the methods.",
         )  # fmt: skip
-    return WantedRun(method, int(seed) if slash else None)
+    return RunName(method, int(seed) if slash else None)

@@ -1,4 +1,4 @@
-"""The paper's own figures: accuracy and diameter on the test set at the end, in percent, mean ± deviation over runs.
+"""Published results of the paper: final accuracy and diameter on the test set, in percent, mean ± deviation over runs.
 
 Source: Liu, Chiotellis, Triebel and Cremers, *Effective Version Space Reduction for Convolutional Neural Networks*,
 2020: its tables "Accuracy on the test set in percentage" and "Diameter (pairwise disagreement) on the test set in
@@ -11,40 +11,40 @@ percentage". Four runs each, three on STL-10.
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-Figure = tuple[float, float]
+PublishedValue = tuple[float, float]
 """Mean and deviation, in percent."""
 
-GROUPS: tuple[tuple[str, ...], ...] = (
+METHOD_GROUPS: tuple[tuple[str, ...], ...] = (
     ("random",),
     ("vr", "ge"),
     ("bald", "coreset", "dfal"),
     ("pwd", "gvd", "m2-pwd"),
 )
-"""The paper's methods as its tables group them, a dashed rule between; other methods follow, by kind."""
+"""The paper's methods, grouped as in its tables."""
 
 SOURCE = "Liu et al. 2020"
 
 
 @dataclass(frozen=True)
-class Published:
-    """What the paper says of one dataset."""
+class PublishedResults:
+    """The paper's results on one dataset."""
 
     title: str
     labels: int
     runs: int
-    accuracy: Mapping[str, Figure]
-    diameter: Mapping[str, Figure]
+    accuracy: Mapping[str, PublishedValue]
+    diameter: Mapping[str, PublishedValue]
 
 
-_METHODS = tuple(name for group in GROUPS for name in group)
+_METHODS = tuple(name for group in METHOD_GROUPS for name in group)
 
 
-def _rows(*figures: Figure) -> dict[str, Figure]:
-    return dict(zip(_METHODS, figures, strict=True))
+def _rows(*values: PublishedValue) -> dict[str, PublishedValue]:
+    return dict(zip(_METHODS, values, strict=True))
 
 
-PAPER: dict[str, Published] = {
-    "mnist": Published(
+PAPER: dict[str, PublishedResults] = {
+    "mnist": PublishedResults(
         "MNIST", 400, 4,
         accuracy=_rows(
             (93.47, 0.38), (96.74, 0.15), (96.79, 0.10), (96.51, 0.22), (95.38, 0.28), (92.88, 1.19), (96.92, 0.12),
@@ -55,7 +55,7 @@ PAPER: dict[str, Published] = {
             (1.98, 0.05), (3.37, 0.13),
         ),
     ),
-    "fashion-mnist": Published(
+    "fashion-mnist": PublishedResults(
         "Fashion-MNIST", 1000, 4,
         accuracy=_rows(
             (83.90, 0.38), (83.05, 1.09), (80.01, 0.94), (84.67, 0.41), (79.08, 0.82), (85.38, 0.60), (85.92, 0.10),
@@ -66,7 +66,7 @@ PAPER: dict[str, Published] = {
             (6.98, 0.26), (7.22, 0.08),
         ),
     ),
-    "svhn": Published(
+    "svhn": PublishedResults(
         "SVHN", 3000, 4,
         accuracy=_rows(
             (85.60, 0.23), (63.23, 1.99), (64.08, 3.77), (85.26, 0.34), (84.91, 0.20), (86.34, 0.33), (86.41, 0.12),
@@ -77,7 +77,7 @@ PAPER: dict[str, Published] = {
             (12.88, 0.25), (13.31, 0.13),
         ),
     ),
-    "stl10": Published(
+    "stl10": PublishedResults(
         "STL-10", 2580, 3,
         accuracy=_rows(
             (58.15, 0.54), (59.13, 0.21), (58.84, 0.34), (57.35, 0.64), (58.93, 0.33), (58.81, 0.37), (59.45, 0.11),
@@ -91,10 +91,10 @@ PAPER: dict[str, Published] = {
 }  # fmt: skip
 
 
-def published(preset: str) -> Published | None:
-    """The paper's figures for a preset of the paper's; None for any other.
+def published_results(preset: str) -> PublishedResults | None:
+    """Return the paper's results for one of its presets; None for any other preset.
 
-    >>> published("paper/stl10").title, published("small/stl10")
+    >>> published_results("paper/stl10").title, published_results("small/stl10")
     ('STL-10', None)
     """
     folder, _, name = preset.partition("/")

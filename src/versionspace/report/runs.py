@@ -1,25 +1,24 @@
-"""Campaigns as numbers over labels: one `Run` each, read once."""
+"""Campaigns as series of metrics over labels: one `CampaignRun` per campaign folder."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from versionspace.errors import VersionspaceError
 from versionspace.report.errors import ReportError
-from versionspace.store import Folder, Record, Round, StoreError, campaigns, read
+from versionspace.store import CampaignFolder, Record, Round, RoundMetrics, campaigns, read_campaign
 from versionspace.types import Floats, Ints
 
 
 @dataclass(frozen=True)
-class Run:
-    """A campaign that has at least one ensemble."""
+class CampaignRun:
+    """A campaign with at least one trained ensemble."""
 
     record: Record
     rounds: tuple[Round, ...]
-    """With an ensemble, by rising number of labels up to the last: a curve has one value at each. See `rising`."""
+    """Rounds with an ensemble, by strictly increasing number of labels; see `increasing_rounds`."""
 
     @property
     def method(self) -> str:
@@ -28,84 +27,91 @@ class Run:
 
     @property
     def seed(self) -> int:
-        """Its seed."""
+        """Its random seed."""
         return self.record.seed
 
     @property
     def name(self) -> str:
-        """``gvd/0``."""
+        """Method and seed, such as ``gvd/0``."""
         return f"{self.method}/{self.seed}"
 
     @property
     def finished(self) -> bool:
-        """Whether it ended; else it is under way, or was left."""
+        """Whether the campaign ended; otherwise it is running or was interrupted."""
         return bool(self.record.ended)
 
     @property
     def labels(self) -> Ints:
-        """(R,): rising."""
+        """(R,): the number of labels in each round, strictly increasing."""
         return np.array([r.labels for r in self.rounds], np.int64)
 
-    @property
-    def whole(self) -> "Run":
-        """With every round that has an ensemble, as they came: numbers of labels may repeat, or fall."""
-        return replace(self, rounds=self.record.measured())
+    def with_all_rounds(self) -> "CampaignRun":
+        """Return the run with every round that has an ensemble: numbers of labels may then repeat or decrease."""
+        return replace(self, rounds=self.record.measured_rounds())
 
-    def series(self, where: str, what: str) -> Floats:
-        """(R,): a metric on one of the sets "test", "pool", "validation", "reference"; NaN where not measured."""
-        return np.array([_number(_metric(r, where, what)) for r in self.rounds], np.float64)
+    def set_metric(self, set_name: str, metric: str) -> Floats:
+        """Return (R,) a metric of `SetMetrics` on "test", "pool", "validation" or "reference"; NaN if not measured."""
+        sets = [m.sets.get(set_name) for m in self._metrics()]
+        return _floats([None if found is None else getattr(found, metric) for found in sets])
 
-    def overall(self, *path: str) -> Floats:
-        """(R,): a metric that belongs to no set, such as "diameter", or "audit" and "low"."""
-        return np.array([_number(_inner(r.metrics, path)) for r in self.rounds], np.float64)
+    def round_metric(self, metric: str) -> Floats:
+        """Return (R,) a metric of `RoundMetrics`, such as "diameter"; NaN if not measured."""
+        return _floats([getattr(m, metric) for m in self._metrics()])
+
+    def audit_metric(self, metric: str) -> Floats:
+        """Return (R,) a metric of `AuditMetrics`, such as "accuracy"; NaN without an audit."""
+        return _floats([None if m.audit is None else getattr(m.audit, metric) for m in self._metrics()])
+
+    def _metrics(self) -> list[RoundMetrics]:
+        return [r.metrics for r in self.rounds if r.metrics is not None]
 
 
 @dataclass(frozen=True)
-class Found:
-    """What was read, and sentences on what was not."""
+class LoadedRuns:
+    """The runs that could be read, and a note about every folder that was skipped."""
 
-    runs: tuple[Run, ...]
+    runs: tuple[CampaignRun, ...]
     notes: tuple[str, ...]
 
 
-def find(dirs: Sequence[Path | str]) -> Found:
-    """All campaigns in these folders, each once. One that cannot be read is left out with a sentence.
+def load_runs(dirs: Sequence[Path | str]) -> LoadedRuns:
+    """Read all campaigns in these folders, each once. One that cannot be read is skipped with a note.
 
-    An error if nothing is left: the first thing that went wrong, where something did.
+    If none can be used, raises the first error, or `ReportError` if no campaign has an ensemble yet.
     """
-    folders: dict[Path, Folder] = {}
+    folders: dict[Path, CampaignFolder] = {}
     for path in dirs:
         folders |= {folder.path.resolve(): folder for folder in campaigns(path)}
     runs, notes, errors = [], [], []
     for folder in folders.values():
         try:
-            record = read(folder)
-        except (StoreError, VersionspaceError) as error:
+            record = read_campaign(folder)
+        except VersionspaceError as error:
             errors.append(error)
-            notes.append(f"{_short(folder)} was left out. {error}")
+            notes.append(f"{_short_path(folder)} was skipped. {error}")
             continue
-        rounds = rising(record.measured())
+        rounds = increasing_rounds(record.measured_rounds())
         if rounds:
-            runs.append(Run(record, rounds))
+            runs.append(CampaignRun(record, rounds))
         else:
-            notes.append(f"{_short(folder)} was left out: it has no ensemble yet.")
+            notes.append(f"{_short_path(folder)} was skipped: it has no trained ensemble yet.")
     if not runs:
         if errors:
             raise errors[0]
         raise ReportError(
             ", ".join(str(path) for path in dirs) or "folders",
-            expected="campaigns with at least one round",
+            expected="a campaign with at least one trained ensemble",
             got=f"{len(folders)} without",
-            fix="Wait for the first round, or pass the folder that `versionspace run` made.",
+            fix="Wait for the first round, or pass the folder that `versionspace run` created.",
         )
-    return Found(tuple(runs), tuple(notes))
+    return LoadedRuns(tuple(runs), tuple(notes))
 
 
-def rising(rounds: Sequence[Round]) -> tuple[Round, ...]:
-    """Those with fewer labels than every later one, so that the last round is the end.
+def increasing_rounds(rounds: Sequence[Round]) -> tuple[Round, ...]:
+    """Return the rounds with fewer labels than every later round, so that the last round is always kept.
 
-    Of rounds with the same number of labels, as after one in which all images were skipped, the last stays; where
-    labels were taken back, ensembles that still had them go.
+    If several rounds have the same number of labels, as after a query whose images were all skipped, the last one is
+    kept. If labels were withdrawn, rounds that still had them are dropped.
     """
     kept: list[Round] = []
     for round_ in reversed(rounds):
@@ -114,19 +120,9 @@ def rising(rounds: Sequence[Round]) -> tuple[Round, ...]:
     return tuple(reversed(kept))
 
 
-def _short(folder: Folder) -> str:
+def _short_path(folder: CampaignFolder) -> str:
     return "/".join(folder.path.resolve().parts[-2:])
 
 
-def _metric(round_: Round, where: str, what: str) -> Any:
-    return getattr(round_.metrics.sets.get(where), what, None) if round_.metrics else None
-
-
-def _inner(value: Any, path: tuple[str, ...]) -> Any:
-    for name in path:
-        value = getattr(value, name, None)
-    return value
-
-
-def _number(value: Any) -> float:
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else float("nan")
+def _floats(values: Sequence[float | None]) -> Floats:
+    return np.array([np.nan if value is None else value for value in values], np.float64)

@@ -1,8 +1,8 @@
-"""Statistics of few seeds: pure functions on a matrix of runs × methods, or on the differences of two columns.
+"""Statistics of few seeds: pure functions of a matrix of runs × methods, or of paired differences.
 
-Seeds never contain the method's name, so two methods with the same seed share split, first labels and first ensemble:
-their difference is *paired*. What few pairs cannot show is said beside what they do show: n pairs reach no two-sided
-Wilcoxon p below 2/2ⁿ, and a bootstrap of fewer than eight is not made.
+Random seeds do not depend on the method, so two methods with the same seed share split, initial labels and first
+ensemble: their difference is *paired*. Results state what few pairs cannot show: n pairs give no two-sided Wilcoxon p
+below 2/2ⁿ, and there is no bootstrap interval for fewer than eight pairs.
 """
 
 from dataclasses import dataclass
@@ -15,27 +15,27 @@ from versionspace.extras import require
 from versionspace.types import ArrayLike, Floats
 
 LEVEL = 0.95
-"""Of every interval."""
+"""Confidence level of all intervals."""
 BOOTSTRAP_FROM = 8
-"""Pairs; fewer resample too few distinct values for an interval to mean anything."""
+"""Pairs below which there is no bootstrap interval: resamples have too few distinct values."""
 RESAMPLES = 9_999
 _DECIMALS = 12
-"""Differences are rounded to this, so that 0.9 − 0.8 and 0.8 − 0.7 tie as they should."""
+"""Decimal places to which differences are rounded, so that 0.9 − 0.8 and 0.8 − 0.7 tie."""
 
 
 @dataclass(frozen=True)
-class Spread:
-    """Mean and sample deviation over seeds."""
+class SampleMean:
+    """Mean and sample standard deviation over seeds."""
 
     mean: float
     deviation: float | None
-    """With n − 1 in the denominator; None for a single value: one seed has no spread."""
+    """With n − 1 in the denominator; None for a single value."""
     count: int
 
 
 @dataclass(frozen=True)
 class Interval:
-    """An interval of level `LEVEL`."""
+    """A confidence interval of level `LEVEL`."""
 
     low: float
     high: float
@@ -43,100 +43,99 @@ class Interval:
 
 @dataclass(frozen=True)
 class SignedRank:
-    """Wilcoxon's signed-rank test, exact and two-sided."""
+    """The result of Wilcoxon's signed-rank test, exact and two-sided."""
 
     p: float
     pairs: int
-    """That differ: equal pairs are left out, as Wilcoxon did, and make the test weaker."""
-    smallest: float
-    """The p that so many pairs would have, did all of them point the same way: 2/2ⁿ, and 1 for none."""
+    """The number of pairs that differ. Equal pairs are dropped, as in Wilcoxon 1945, which weakens the test."""
+    smallest_p: float
+    """The p of this many pairs if all differences had the same sign: 2/2ⁿ, and 1 for n = 0."""
 
 
 @dataclass(frozen=True)
-class Pair:
-    """One method against another over the seeds that both have."""
+class PairedComparison:
+    """Two methods, compared over the seeds that both have."""
 
-    one: str
-    other: str
+    first: str
+    second: str
     differences: Floats
-    """one − other, by seed."""
+    """first − second, by seed."""
     mean: float
     interval: Interval | None
     """Student's t; None for fewer than two pairs."""
     bootstrap: Interval | None
     """BCa; None for fewer than `BOOTSTRAP_FROM` pairs."""
     wins: int
+    """Seeds on which the first method is better."""
     ties: int
     losses: int
     test: SignedRank
-    holm: float
-    """The test's p, corrected for all pairs of the matrix by Holm's method."""
+    holm_p: float
+    """The p of the test, corrected by Holm's method for all pairs of methods."""
 
 
-def spread(values: ArrayLike) -> Spread | None:
-    """Mean and sample deviation of the values that are there (NaN: not there); None where none is. Cost n.
+def sample_mean(values: ArrayLike) -> SampleMean | None:
+    """Return the mean and sample standard deviation of the values that are not NaN; None if all are. Cost n.
 
-    >>> spread([1.0, 2.0, 3.0, float("nan")])
-    Spread(mean=2.0, deviation=1.0, count=3)
-    >>> spread([5.0])
-    Spread(mean=5.0, deviation=None, count=1)
+    >>> sample_mean([1.0, 2.0, 3.0, float("nan")])
+    SampleMean(mean=2.0, deviation=1.0, count=3)
+    >>> sample_mean([5.0])
+    SampleMean(mean=5.0, deviation=None, count=1)
     """
-    there = _there(values)
-    if not len(there):
+    known = _known(values)
+    if not len(known):
         return None
-    return Spread(float(there.mean()), float(there.std(ddof=1)) if len(there) > 1 else None, len(there))
+    return SampleMean(float(known.mean()), float(known.std(ddof=1)) if len(known) > 1 else None, len(known))
 
 
 def t_interval(differences: ArrayLike, level: float = LEVEL) -> Interval | None:
-    """mean ± t_{n−1} · s/√n, which supposes differences that are about normal; None for n < 2.
+    """Return mean ± t_{n−1} · s/√n, which assumes roughly normal differences; None for n < 2.
 
-    >>> found = t_interval([1.0, 2.0, 3.0])       # t with 2 degrees of freedom is 4.303, s/√n is 0.577
-    >>> round(found.low, 3), round(found.high, 3)
+    >>> interval = t_interval([1.0, 2.0, 3.0])       # t with 2 degrees of freedom is 4.303, s/√n is 0.577
+    >>> round(interval.low, 3), round(interval.high, 3)
     (-0.484, 4.484)
     """
-    found = spread(differences)
-    if found is None or found.deviation is None:
+    sample = sample_mean(differences)
+    if sample is None or sample.deviation is None:
         return None
-    half = (
-        float(require("scipy.stats", "report").t.ppf((1 + level) / 2, found.count - 1))
-        * found.deviation
-        / found.count**0.5
-    )
-    return Interval(found.mean - half, found.mean + half)
+    quantile = float(require("scipy.stats", "report").t.ppf((1 + level) / 2, sample.count - 1))
+    half = quantile * sample.deviation / sample.count**0.5
+    return Interval(sample.mean - half, sample.mean + half)
 
 
 def signed_rank(differences: ArrayLike) -> SignedRank:
-    """Wilcoxon's signed-rank test, exact for any ties. Cost n³.
+    """Return Wilcoxon's signed-rank test, exact with any ties. Cost n³.
 
-    Differences of 0 are left out; equal sizes share their mean rank. With W the smaller of the two sums of ranks,
-    p = min(1, 2 · P(sum ≤ W)), counted over all 2ⁿ signs of these very ranks. Wilcoxon 1945; Pratt 1959 on zeros.
+    Zero differences are dropped; equal magnitudes share their mean rank. With W the smaller of the two rank sums,
+    p = min(1, 2 · P(sum ≤ W)), counted over all 2ⁿ signs of these ranks. Wilcoxon 1945; Pratt 1959 on zeros.
 
-    >>> signed_rank([3.0, 1.0, 4.0, 2.0])         # all positive: no four pairs say more
-    SignedRank(p=0.125, pairs=4, smallest=0.125)
+    >>> signed_rank([3.0, 1.0, 4.0, 2.0])         # all positive: no four pairs give a smaller p
+    SignedRank(p=0.125, pairs=4, smallest_p=0.125)
     >>> signed_rank([0.0, 0.0])
-    SignedRank(p=1.0, pairs=0, smallest=1.0)
+    SignedRank(p=1.0, pairs=0, smallest_p=1.0)
     """
-    there = np.round(_there(differences), _DECIMALS)
-    there = there[there != 0]
-    n = len(there)
+    known = np.round(_known(differences), _DECIMALS)
+    nonzero = known[known != 0]
+    n = len(nonzero)
     if n == 0:
         return SignedRank(1.0, 0, 1.0)
-    sizes = np.abs(there)
-    # Twice the mean rank is whole: those below count twice, those equal once, and the value itself once more.
-    doubled = (2 * (sizes < sizes[:, None]).sum(1) + (sizes == sizes[:, None]).sum(1) + 1).astype(int)
+    magnitudes = np.abs(nonzero)
+    # Twice the mean rank is an integer: each smaller value counts twice, each equal one once, plus one.
+    smaller, equal = (magnitudes < magnitudes[:, None]).sum(1), (magnitudes == magnitudes[:, None]).sum(1)
+    doubled = (2 * smaller + equal + 1).astype(int)
     total = int(doubled.sum())
-    ways = [1] + [0] * total  # Python's integers: 2ⁿ must not overflow
+    ways = [1] + [0] * total  # Python integers, because 2ⁿ may exceed 64 bits
     for rank in doubled.tolist():
         ways = [ways[i] + (ways[i - rank] if i >= rank else 0) for i in range(total + 1)]
-    positive = int(doubled[there > 0].sum())
+    positive = int(doubled[nonzero > 0].sum())
     tail = sum(ways[: min(positive, total - positive) + 1])
     return SignedRank(min(1.0, 2 * tail / 2**n), n, min(1.0, 2 / 2**n))
 
 
 def holm(ps: ArrayLike) -> Floats:
-    """Holm's correction for several tests: sorted, the k-th smallest of m times m − k + 1, never falling, at most 1.
+    """Return p-values after Holm's correction for multiple tests: sorted, p_(k) · (m − k + 1), monotone, at most 1.
 
-    All claims together err with at most the level's probability, however the tests depend. Holm 1979. Cost m log m.
+    Controls the family-wise error rate under any dependence between the tests. Holm 1979. Cost m log m.
 
     >>> holm([0.01, 0.04, 0.03]).tolist()
     [0.03, 0.06, 0.06]
@@ -144,62 +143,66 @@ def holm(ps: ArrayLike) -> Floats:
     raw = np.asarray(ps, np.float64)
     order = np.argsort(raw, kind="stable")
     steps = raw[order] * np.arange(len(raw), 0, -1)
-    out = np.empty(len(raw))
-    out[order] = np.minimum(1.0, np.maximum.accumulate(steps)) if len(raw) else steps
-    return out
+    corrected = np.empty(len(raw))
+    corrected[order] = np.minimum(1.0, np.maximum.accumulate(steps)) if len(raw) else steps
+    return corrected
 
 
 def bootstrap(differences: ArrayLike, seed: int = 0, level: float = LEVEL) -> Interval | None:
-    """The bias-corrected and accelerated interval of the mean (Efron 1987); None for n < `BOOTSTRAP_FROM`.
+    """Return the bias-corrected and accelerated interval of the mean (Efron 1987); None for n < `BOOTSTRAP_FROM`.
 
-    Resampled 9,999 times by a generator that is named by the seed. Cost 9,999 · n.
+    Uses 9,999 resamples from a generator derived from the seed. Cost 9,999 · n.
 
     >>> bootstrap([1.0] * 7) is None, bootstrap([1.0] * 8)
     (True, Interval(low=1.0, high=1.0))
     """
-    there = _there(differences)
-    if len(there) < BOOTSTRAP_FROM:
+    known = _known(differences)
+    if len(known) < BOOTSTRAP_FROM:
         return None
-    if np.ptp(there) == 0:
-        return Interval(float(there[0]), float(there[0]))
-    found = require("scipy.stats", "report").bootstrap(
-        (there,), np.mean, n_resamples=RESAMPLES, confidence_level=level, method="BCa", vectorized=True,
+    if np.ptp(known) == 0:
+        return Interval(float(known[0]), float(known[0]))
+    interval = require("scipy.stats", "report").bootstrap(
+        (known,), np.mean, n_resamples=RESAMPLES, confidence_level=level, method="BCa", vectorized=True,
         rng=rng.generator(seed, "report", "bootstrap"),
     ).confidence_interval  # fmt: skip
-    return Interval(float(found.low), float(found.high))
+    return Interval(float(interval.low), float(interval.high))
 
 
-def pairs(matrix_RK: ArrayLike, methods: tuple[str, ...], *, better: int = 1, seed: int = 0) -> tuple[Pair, ...]:
-    """Every two methods of a matrix of R runs (one seed a row) × K methods; NaN where a run is missing.
+def compare_pairs(
+    matrix_RK: ArrayLike, methods: tuple[str, ...], *, better: int = 1, seed: int = 0
+) -> tuple[PairedComparison, ...]:
+    """Compare every two columns of a matrix of R runs (one seed per row) × K methods; NaN where a run is missing.
 
-    ``better`` is 1 where larger is better, −1 where smaller is: it decides who wins, not the sign of the difference.
-    Holm's family is all K(K − 1)/2 pairs. Cost K²·(R³ + 9,999·R).
+    ``better``: 1 if larger is better, −1 if smaller is. It decides who wins, not the sign of the difference. Holm's
+    correction covers all K(K − 1)/2 pairs; pairs without a common seed are left out. Cost K²·(R³ + 9,999·R).
 
-    >>> found, = pairs([[0.9, 0.8], [0.7, 0.7], [0.8, 0.5]], ("gvd", "random"))
-    >>> round(found.mean, 3), found.wins, found.ties, found.losses, found.test.p
+    >>> pair, = compare_pairs([[0.9, 0.8], [0.7, 0.7], [0.8, 0.5]], ("gvd", "random"))
+    >>> round(pair.mean, 3), pair.wins, pair.ties, pair.losses, pair.test.p
     (0.133, 2, 1, 0, 0.5)
     """
     matrix = np.asarray(matrix_RK, np.float64)
-    assert matrix.shape[1:] == (len(methods),), "one column a method"
-    found = []
+    assert matrix.shape[1:] == (len(methods),), "one column per method"
+    tested = []
     for i, j in combinations(range(len(methods)), 2):
-        differences = np.round(_there(matrix[:, i] - matrix[:, j]), _DECIMALS)
+        differences = np.round(_known(matrix[:, i] - matrix[:, j]), _DECIMALS)
         if len(differences):
-            found.append((methods[i], methods[j], differences, signed_rank(differences)))
-    corrected = holm([test.p for *_, test in found])
+            tested.append((methods[i], methods[j], differences, signed_rank(differences)))
+    corrected = holm([test.p for *_, test in tested])
     return tuple(
-        Pair(
-            one=one, other=other, differences=differences, mean=float(differences.mean()),
-            interval=t_interval(differences), bootstrap=bootstrap(differences, rng.key(seed, one, other)),
+        PairedComparison(
+            first=first, second=second, differences=differences, mean=float(differences.mean()),
+            interval=t_interval(differences), bootstrap=bootstrap(differences, rng.key(seed, first, second)),
             wins=int((better * differences > 0).sum()), ties=int((differences == 0).sum()),
-            losses=int((better * differences < 0).sum()), test=test, holm=float(p),
+            losses=int((better * differences < 0).sum()), test=test, holm_p=float(p),
         )
-        for (one, other, differences, test), p in zip(found, corrected, strict=True)
+        for (first, second, differences, test), p in zip(tested, corrected, strict=True)
     )  # fmt: skip
 
 
 def area(labels: ArrayLike, values: ArrayLike) -> float | None:
-    """The mean height of a curve: its area by the trapezoid rule over its width in labels; None below two points.
+    """Return the mean height of a curve: its area by the trapezoidal rule, divided by its width in labels.
+
+    None for fewer than two points, or if a value is NaN.
 
     >>> area([10, 20, 40], [0.0, 1.0, 1.0])       # (5 + 20) / 30
     0.8333333333333334
@@ -211,7 +214,7 @@ def area(labels: ArrayLike, values: ArrayLike) -> float | None:
 
 
 def labels_to_reach(labels: ArrayLike, values: ArrayLike, target: float) -> float | None:
-    """The labels at which a curve first reaches the target, straight lines between its points; None where never.
+    """Return the labels at which a curve first reaches the target, interpolated linearly; None if it never does.
 
     >>> labels_to_reach([10, 20, 30], [0.5, 0.7, 0.6], 0.6), labels_to_reach([10, 20], [0.5, 0.7], 0.8)
     (15.0, None)
@@ -226,7 +229,7 @@ def labels_to_reach(labels: ArrayLike, values: ArrayLike, target: float) -> floa
     return float(x[i - 1] + (target - y[i - 1]) / (y[i] - y[i - 1]) * (x[i] - x[i - 1]))
 
 
-def _there(values: ArrayLike) -> Floats:
+def _known(values: ArrayLike) -> Floats:
     array = np.asarray(values, np.float64)
-    out: Floats = array[~np.isnan(array)]
-    return out
+    known: Floats = array[~np.isnan(array)]
+    return known

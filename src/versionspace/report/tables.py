@@ -1,4 +1,4 @@
-"""A table as HTML, CSV, Markdown and LaTeX. Whatever comes from outside, such as a class's name, is escaped."""
+"""Tables as HTML, CSV, Markdown and LaTeX. All text is escaped: class names may contain anything."""
 
 import csv
 import html
@@ -7,9 +7,9 @@ import re
 from collections.abc import Callable
 
 from versionspace.report.document import Column, Table, Value
-from versionspace.report.statistics import Interval, Spread
+from versionspace.report.statistics import Interval, SampleMean
 
-NOTHING = "–"
+NO_VALUE = "–"
 _LATEX = {
     "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "%": r"\%", "_": r"\_",
     "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}",
@@ -18,15 +18,17 @@ _LATEX = {
 }  # fmt: skip
 
 
-def shown(value: Value, column: Column) -> str:
-    """A cell as people read it.
+def format_value(value: Value, column: Column) -> str:
+    """Return a cell as text.
 
-    >>> shown(Spread(93.468, 0.381, 4), Column("accuracy")), shown(-1.5, Column("difference", digits=1, signed=True))
-    ('93.47 ± 0.38', '−1.5')
+    >>> format_value(SampleMean(93.468, 0.381, 4), Column("accuracy"))
+    '93.47 ± 0.38'
+    >>> format_value(-1.5, Column("difference", digits=1, signed=True))
+    '−1.5'
     """
     if value is None:
-        return NOTHING
-    if isinstance(value, Spread):
+        return NO_VALUE
+    if isinstance(value, SampleMean):
         mean = _number(value.mean, column)
         return mean if value.deviation is None else f"{mean} ± {value.deviation:.{column.digits}f}"
     if isinstance(value, Interval):
@@ -37,9 +39,10 @@ def shown(value: Value, column: Column) -> str:
 
 
 def as_csv(table: Table) -> str:
-    """Plain numbers at full precision; a spread is three columns, an interval two, nothing is empty.
+    """Return CSV at full precision. A mean has three columns, an interval two; a missing value is an empty cell.
 
-    >>> table = Table("t", "", (Column("method"), Column("accuracy", kind=Spread)), (("gvd", Spread(0.5, None, 1)),))
+    >>> columns = (Column("method"), Column("accuracy", kind=SampleMean))
+    >>> table = Table("t", "", columns, (("gvd", SampleMean(0.5, None, 1)),))
     >>> print(as_csv(table))
     method,accuracy mean,accuracy deviation,accuracy n
     gvd,0.5,,1
@@ -54,14 +57,14 @@ def as_csv(table: Table) -> str:
 
 
 def as_markdown(table: Table) -> str:
-    """A pipe table; numbers to the right, the best in bold.
+    """Return a Markdown table: numbers right-aligned, the best values bold.
 
-    >>> print(as_markdown(Table("t", "Of two.", (Column("a|b"), Column("n", kind=float)), (("<x>", 1.0),))))
+    >>> print(as_markdown(Table("t", "A caption.", (Column("a|b"), Column("n", kind=float)), (("<x>", 1.0),))))
     | a\\|b | n |
     |---|--:|
     | \\<x\\> | 1.00 |
     <BLANKLINE>
-    Of two.
+    A caption.
     <BLANKLINE>
     """
     lines = [_piped([_markdown(column.title) for column in table.columns])]
@@ -72,10 +75,10 @@ def as_markdown(table: Table) -> str:
 
 
 def as_latex(table: Table) -> str:
-    r"""A plain ``tabular`` as in the paper, that needs no package; with arydshln loaded, groups have dashed rules.
+    r"""Return a LaTeX ``tabular`` in the style of the paper. Needs no package; arydshln makes the group rules dashed.
 
     >>> print(as_latex(Table("t", "50%", (Column("m"), Column("n", kind=float)), (("M²-PWD", 1.0),))))
-    % With \usepackage{arydshln} the rules between groups are dashed.
+    % Load arydshln for dashed rules between groups.
     \providecommand{\hdashline}{\hline}
     \begin{table}
     \caption{50\%}
@@ -91,7 +94,7 @@ def as_latex(table: Table) -> str:
     \end{table}
     """
     lines = [
-        r"% With \usepackage{arydshln} the rules between groups are dashed.", r"\providecommand{\hdashline}{\hline}",
+        r"% Load arydshln for dashed rules between groups.", r"\providecommand{\hdashline}{\hline}",
         r"\begin{table}", rf"\caption{{{_latex(table.caption)}}}", r"\begin{center}",
         rf"\begin{{tabular}}{{{'|'.join('l' if i == 0 else 'c' for i in range(len(table.columns)))}}}", r"\hline",
         " & ".join(_latex(column.title) for column in table.columns) + r" \\", r"\hline",
@@ -104,7 +107,7 @@ def as_latex(table: Table) -> str:
 
 
 def as_html(table: Table) -> str:
-    """A ``<table>``; classes only, no styles. Its caption is the page's, named by the id ``caption-NAME``.
+    """Return a ``<table>`` without inline styles. The page holds its caption, with the id ``caption-NAME``.
 
     >>> "&lt;script&gt;" in as_html(Table("t", "", (Column("class"),), (("<script>",),)))
     True
@@ -128,33 +131,35 @@ def as_html(table: Table) -> str:
 def _cells(table: Table, i: int, row: tuple[Value, ...], escape: Callable[[str], str], strong: str) -> list[str]:
     out = []
     for j, (value, column) in enumerate(zip(row, table.columns, strict=True)):
-        text = escape(shown(value, column))
+        text = escape(format_value(value, column))
         out.append(strong.format(text) if (i, j) in table.bold else text)
     return out
 
 
 def _number(value: float, column: Column) -> str:
     text = f"{value:+.{column.digits}f}" if column.signed else f"{value:.{column.digits}f}"
-    if float(text) == 0:  # neither −0.00 nor +0.00
+    if float(text) == 0:  # no sign before 0.00
         text = text.lstrip("+-")
     return text.replace("-", "−")
 
 
 def _csv_names(column: Column) -> list[str]:
-    more = {Spread: ("mean", "deviation", "n"), Interval: ("low", "high")}.get(column.kind)
+    more = {SampleMean: ("mean", "deviation", "n"), Interval: ("low", "high")}.get(column.kind)
     return [f"{column.title} {word}" for word in more] if more else [column.title]
 
 
 def _csv_cells(value: Value, column: Column) -> list[str | int | float | None]:
-    if column.kind is Spread:
-        return [value.mean, value.deviation, value.count] if isinstance(value, Spread) else [_plain(value), None, None]
+    if column.kind is SampleMean:
+        if isinstance(value, SampleMean):
+            return [value.mean, value.deviation, value.count]
+        return [_plain(value), None, None]
     if column.kind is Interval:
         return [value.low, value.high] if isinstance(value, Interval) else [_plain(value), None]
     return [_plain(value)]
 
 
 def _plain(value: Value) -> str | int | float | None:
-    assert not isinstance(value, Spread | Interval), "the column says what it holds"
+    assert not isinstance(value, SampleMean | Interval), "the kind of the column is the type of its values"
     return value
 
 

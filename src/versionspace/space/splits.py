@@ -42,8 +42,8 @@ def split_members(beliefs: Beliefs) -> Splits:
     """Return the sub-spaces into which the votes on each image split the members. Cost M·N.
 
     >>> from versionspace.space.beliefs import read_beliefs
-    >>> split_members(read_beliefs([[0, 0, 1], [0, 1, 0], [0, 1, 0]], "pool")).sizes.tolist()
-    [3, 1, 2]
+    >>> sorted(split_members(read_beliefs([[0, 0, 1], [0, 1, 0], [0, 1, 0]], "pool")).sizes.tolist())
+    [1, 2, 3]
     """
     distinct = kernels.subspaces(beliefs.votes)
     return Splits(beliefs.members, distinct.masks, masks.sizes(distinct.masks), distinct.starts, distinct.entries)

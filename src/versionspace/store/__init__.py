@@ -1,35 +1,83 @@
 """A campaign on disk: a folder with a config, a ledger of events, and the members' votes and weights.
 
-campaign.toml           what is to be done
-ledger.sqlite           what happened: labels, rounds, metrics; only ever appended to
+campaign.toml           the settings
+ledger.sqlite           what happened: labels, rounds, metrics; only appended to
 split.npz               ids of pool, validation, test, first labels, reference and audit; names of files
-votes/round-0001.npz    the members' votes on the test set, the vote's on the reference
-weights/round-0001/     the members, of the first and last round
+votes/round-0001.npz    the members' votes on the test set, and the vote on the reference
+weights/round-0001/     the members of the first and the last round
 """
 
+from versionspace.store.atomic import (
+    read_arrays,
+    reject_folder,
+    write_arrays,
+    write_file,
+    write_folder,
+)
 from versionspace.store.backup import backup
-from versionspace.store.errors import LockedError, StoreError
-from versionspace.store.layout import Folder, Lock, campaigns, is_campaign
-from versionspace.store.ledger import Event, Ledger
-from versionspace.store.record import Record, Round, read
-from versionspace.store.state import Ask, State, replay
+from versionspace.store.errors import LockedError, StoreError, as_store_errors, disk_full
+from versionspace.store.events import Answered, Event, Proposed, as_ids, canonical_json
+from versionspace.store.layout import (
+    CONFIG,
+    FILE_NAMES,
+    GRID,
+    SHARED,
+    SPLIT_SETS,
+    CampaignFolder,
+    campaigns,
+    is_campaign,
+    pack_names,
+    read_stored_config,
+    unpack_names,
+)
+from versionspace.store.ledger import Ledger
+from versionspace.store.lock import Lock
+from versionspace.store.metrics import FIT_THRESHOLD, HEADLINE_SETS, AuditMetrics, RoundMetrics, SetMetrics
+from versionspace.store.record import Record, Round, read_campaign
+from versionspace.store.state import TRAINING_PURPOSES, Ask, Label, State, replay
 from versionspace.store.verify import verify
 
 __all__ = [
+    "CONFIG",
+    "FILE_NAMES",
+    "FIT_THRESHOLD",
+    "GRID",
+    "HEADLINE_SETS",
+    "SHARED",
+    "SPLIT_SETS",
+    "TRAINING_PURPOSES",
+    "Answered",
     "Ask",
+    "AuditMetrics",
+    "CampaignFolder",
     "Event",
-    "Folder",
+    "Label",
     "Ledger",
     "Lock",
     "LockedError",
+    "Proposed",
     "Record",
     "Round",
+    "RoundMetrics",
+    "SetMetrics",
     "State",
     "StoreError",
+    "as_ids",
+    "as_store_errors",
     "backup",
     "campaigns",
+    "canonical_json",
+    "disk_full",
     "is_campaign",
-    "read",
+    "pack_names",
+    "read_arrays",
+    "read_campaign",
+    "read_stored_config",
+    "reject_folder",
     "replay",
+    "unpack_names",
     "verify",
+    "write_arrays",
+    "write_file",
+    "write_folder",
 ]

@@ -1,4 +1,4 @@
-"""What a round measured, as typed records: the body of a "measured" event.
+"""The metrics of a round as typed records: the body of a "measured" event.
 
 The numbers are computed in `versionspace.campaign.metrics`; docs/campaigns.md defines each of them.
 """
@@ -8,15 +8,15 @@ from dataclasses import MISSING, asdict, dataclass, fields
 from typing import Any
 
 FIT_THRESHOLD = 0.99
-"""Below this mean fit the members do not fit their labels, and so are no samples of the version space."""
+"""With a lower mean fit, the members do not fit their labels and are not samples of the version space."""
 
 HEADLINE_SETS = ("test", "validation", "reference")
-"""The sets of images on which a single number for a round may be reported, the preferred one first."""
+"""The sets of images that may stand for a round when a single number is reported, in order of preference."""
 
 
 @dataclass(frozen=True)
 class SetMetrics:
-    """Metrics on one set of images, as shares. Those that need known labels are None where labels are unknown."""
+    """Metrics on one set of images, as shares. Metrics that need labels are None if labels are unknown."""
 
     images: int
     pwd: float
@@ -36,7 +36,7 @@ class SetMetrics:
     """Error of the vote outside the agreement region."""
 
     def to_body(self) -> dict[str, Any]:
-        """Return the metrics as JSON data, without those that are unknown."""
+        """Return the known metrics as JSON data."""
         return {name: value for name, value in asdict(self).items() if value is not None}
 
     @classmethod
@@ -48,7 +48,7 @@ class SetMetrics:
 
 @dataclass(frozen=True)
 class AuditMetrics:
-    """Accuracy of the vote on the audit, with an interval that holds in all rounds at once."""
+    """Accuracy of the vote on the audit, with a confidence interval that is valid in all rounds simultaneously."""
 
     images: int
     accuracy: float | None
@@ -62,13 +62,13 @@ class RoundMetrics:
     """Everything that a round measured."""
 
     labels: int
-    """Labels that the members were trained on."""
+    """Number of labels that the members were trained on."""
     classes: Mapping[str, int]
-    """Labels of each class."""
+    """Number of labels of each class."""
     fit: float
-    """Mean share of their labels that the members reproduce."""
+    """Mean share of its training labels that a member reproduces."""
     consistent: float
-    """Share of members that reproduce all of them."""
+    """Share of members that reproduce all of their training labels."""
     epochs: float
     """Mean over members."""
     diameter: float
@@ -107,11 +107,11 @@ class RoundMetrics:
         return cls(**{**body, "audit": None if audit is None else AuditMetrics(**audit), "sets": sets})
 
     def headline_set(self) -> SetMetrics | None:
-        """Return the metrics on the test set, or else on validation, or else on the reference."""
+        """Return the metrics on the first of `HEADLINE_SETS` that exists; None if none does."""
         return next((self.sets[name] for name in HEADLINE_SETS if name in self.sets), None)
 
     def headline(self, name: str) -> float | None:
-        """Return one metric on the first of `HEADLINE_SETS` where it is known."""
+        """Return one metric on the first of `HEADLINE_SETS` where it is known; None if it is unknown on all."""
         known = (getattr(self.sets[one], name) for one in HEADLINE_SETS if one in self.sets)
         return next((value for value in known if value is not None), None)
 

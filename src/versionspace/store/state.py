@@ -1,76 +1,84 @@
-"""From the events of a ledger to where the campaign stands. The same function serves resuming, status and verify."""
+"""The state of a campaign, replayed from the events of its ledger: for resuming, for status and for verification."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from versionspace.store.errors import MALFORMED, unlike
-from versionspace.store.ledger import Event
+from versionspace.store.errors import MALFORMED, unexpected_content
+from versionspace.store.events import Answered, Event, Proposed
 from versionspace.store.metrics import RoundMetrics
 from versionspace.types import ImageId
 
-LEDGER = Path("ledger.sqlite")
+_LEDGER = Path("ledger.sqlite")
+
+TRAINING_PURPOSES = ("initial", "cold start", "query")
+"""The purposes of asks whose labels the members are trained on: all but "audit"."""
 
 
 @dataclass
 class Ask:
-    """A proposal and what became of it."""
+    """A proposal, and whether its answers are still awaited."""
 
     round: int
     part: int
-    """Several asks may stand before the first ensemble; they are counted within the round."""
+    """Number within the round: before the first ensemble a round may have several asks."""
     purpose: str
     ids: tuple[ImageId, ...]
     """Best first."""
     utilities: tuple[float, ...]
     closed: bool = False
-    """Answers may be missing, but nobody waits for them."""
+    """Whether the round was closed; missing answers are no longer awaited."""
 
 
 @dataclass(frozen=True)
 class Label:
-    """The last word on an image."""
+    """The current answer for an image."""
 
     name: str | None
-    """The class; None: skipped."""
+    """The class; None if the image was skipped."""
     round: int
     rank: int
     who: str
-    number: int
-    """Of the event."""
-    shown: Mapping[str, Any] = field(default_factory=dict)
+    event: int
+    """Number of the event."""
+    details: Mapping[str, Any] = field(default_factory=dict)
+    """See `versionspace.store.events.Answered`."""
 
 
 @dataclass
 class State:
-    """Where a campaign stands."""
+    """The state of a campaign after some of its events."""
 
     begun: Mapping[str, Any] | None = None
+    """The body of the "begun" event; None before it."""
     environment: Mapping[str, Any] = field(default_factory=dict)
-    """Of the process that began it."""
-    newest: Mapping[str, Any] = field(default_factory=dict)
-    """Of the process that had it last."""
+    """The environment in which the campaign began."""
+    latest_environment: Mapping[str, Any] = field(default_factory=dict)
+    """The environment in which it was last resumed."""
     split: Mapping[str, Any] | None = None
+    """The body of the "split" event; None before it."""
     classes: list[str] = field(default_factory=list)
     asks: list[Ask] = field(default_factory=list)
     places: dict[ImageId, tuple[Ask, int]] = field(default_factory=dict)
-    """For every image that was ever asked: by which ask, and its rank there."""
+    """The last ask for each image that was ever asked for, and its rank there."""
     labels: dict[ImageId, Label] = field(default_factory=dict)
     metrics: dict[int, RoundMetrics] = field(default_factory=dict)
     """By round."""
-    measured: dict[int, Event] = field(default_factory=dict)
+    measured_events: dict[int, Event] = field(default_factory=dict)
+    """The events that `metrics` comes from, by round: their numbers and environments."""
     ended: str = ""
-    total: int | None = None
-    """The budget, where it was changed since the beginning."""
-    past_rules: bool = False
-    """Reopened with a budget after a rule had ended it: from then on only the budget ends it."""
-    last: int = 0
-    """Number of the last event seen."""
-    gone: frozenset[ImageId] = frozenset()
-    """Images that are not there at present, which no event tells: neither asked nor trained on."""
+    """Why the campaign ended; empty while it continues."""
+    new_budget: int | None = None
+    """The budget, if it was changed since the campaign began."""
+    ignores_rules: bool = False
+    """Whether the campaign was reopened with a budget after a stop rule had ended it; then only the budget ends it."""
+    last_event: int = 0
+    """Number of the last event."""
+    missing: frozenset[ImageId] = frozenset()
+    """Images whose files are missing at present, which no event records: they are neither asked nor trained on."""
     problems: list[str] = field(default_factory=list)
-    """What cannot be, given the events before it."""
+    """Events that contradict earlier events."""
 
     @property
     def round(self) -> int:
@@ -78,60 +86,63 @@ class State:
         return self.asks[-1].round if self.asks else 0
 
     def unanswered(self, ask: Ask) -> tuple[ImageId, ...]:
-        """Images of an ask that are there and that nobody has answered."""
-        return tuple(i for i in ask.ids if i not in self.labels and i not in self.gone)
+        """Return the images of an ask that have no answer and are not missing."""
+        return tuple(i for i in ask.ids if i not in self.labels and i not in self.missing)
 
     def is_open(self, ask: Ask) -> bool:
-        """Whether answers are awaited."""
+        """Return whether answers are awaited."""
         return not ask.closed and bool(self.unanswered(ask))
 
     def is_unfinished(self, ask: Ask) -> bool:
-        """Whether it was not closed though answers are missing, be it of images that are gone."""
+        """Return whether an ask is not closed and lacks answers, even if only for images that are missing."""
         return not ask.closed and any(i not in self.labels for i in ask.ids)
 
-    def given(self, purposes: tuple[str, ...] = ("initial", "cold start", "query")) -> dict[ImageId, str]:
-        """Labels of images that were asked for these purposes and are there, in the order of asking."""
-        out: dict[ImageId, str] = {}
+    def training_labels(self) -> dict[ImageId, str]:
+        """Return the labels to train on, in the order of asking: without the audit and without missing images."""
+        labels: dict[ImageId, str] = {}
         for ask in self.asks:
-            if ask.purpose in purposes:
+            if ask.purpose in TRAINING_PURPOSES:
                 for i in ask.ids:
                     label = self.labels.get(i)
-                    if label is not None and label.name is not None and i not in self.gone:
-                        out[i] = label.name
-        return out
+                    if label is not None and label.name is not None and i not in self.missing:
+                        labels[i] = label.name
+        return labels
 
-    def budget(self, first: int) -> int:
-        """Labels that may be given; ``first``: when the campaign began."""
-        return first if self.total is None else self.total
+    def budget(self, configured: int) -> int:
+        """Return the number of labels that may be given: as configured, unless it was changed since."""
+        return configured if self.new_budget is None else self.new_budget
 
     def spent(self) -> int:
-        """Labels given so far, the audit's included; skipped images cost nothing."""
+        """Return the number of labels given so far, including the audit; skipped images do not count."""
         return sum(label.name is not None for label in self.labels.values())
 
 
-def replay(events: Iterable[Event], state: State | None = None, *, ledger: Path = LEDGER) -> State:
-    """Goes through the events, from the start or on from a state; ``ledger``: whose they are, to name it.
+def replay(events: Iterable[Event], state: State | None = None, *, ledger: Path = _LEDGER) -> State:
+    """Apply events to a state, or to an empty one, and return it. Raises StoreError for a damaged event.
+
+    ``ledger``: the file that the events come from, for error messages.
 
     >>> state = replay([Event("begun", body={"classes": ["cat", "dog"]}),
     ...                 Event("proposed", body={"part": 0, "purpose": "initial", "ids": [7, 8], "utilities": [0, 0]}),
     ...                 Event("answered", body={"id": 7, "class": "dog", "part": 0, "rank": 0})])
-    >>> state.given(), state.unanswered(state.asks[0])
+    >>> state.training_labels(), state.unanswered(state.asks[0])
     ({7: 'dog'}, (8,))
     """
-    found = State() if state is None else state
+    state = State() if state is None else state
     for event in events:
         try:
-            _STEPS.get(event.kind, _unknown)(found, event)
+            _STEPS.get(event.kind, _unknown)(state, event)
         except MALFORMED as error:
-            raise unlike(ledger, f"event {event.number} ({event.kind}) as it was written", error) from error
-        found.last = event.number
-    return found
+            expected = f"event {event.number} ({event.kind}) as it was written"
+            raise unexpected_content(ledger, expected, error) from error
+        state.last_event = event.number
+    return state
 
 
 def _begun(state: State, event: Event) -> None:
     if state.begun is not None:
         state.problems.append(f"event {event.number}: begun twice")
-    state.begun, state.environment, state.newest = event.body, event.environment, event.environment
+    state.begun, state.environment, state.latest_environment = event.body, event.environment, event.environment
     state.classes = list(event.body["classes"])
 
 
@@ -145,9 +156,9 @@ def _class(state: State, event: Event) -> None:
 
 
 def _proposed(state: State, event: Event) -> None:
-    body = event.body
-    ids = tuple(body["ids"])
-    ask = Ask(event.round, body["part"], body["purpose"], ids, tuple(body["utilities"]))
+    proposed = Proposed.from_body(event.body)
+    ids = proposed.ids
+    ask = Ask(event.round, proposed.part, proposed.purpose, ids, proposed.utilities)
     twice = [i for i in ids if i in state.places and (i in state.labels or not state.places[i][0].closed)]
     if twice or len(set(ids)) < len(ids):
         state.problems.append(f"event {event.number}: asks again for {(twice or list(ids))[0]!r}")
@@ -158,13 +169,14 @@ def _proposed(state: State, event: Event) -> None:
 
 
 def _answered(state: State, event: Event) -> None:
-    body = event.body
-    if body["class"] is not None and body["class"] not in state.classes:
-        state.problems.append(f"event {event.number}: {body['class']!r} is not a class")
-    if body["id"] not in state.places:
-        state.problems.append(f"event {event.number}: answers {body['id']!r}, which was never asked")
-    shown = {k: v for k, v in body.items() if k not in ("id", "class", "part", "rank")}
-    state.labels[body["id"]] = Label(body["class"], event.round, body["rank"], event.who, event.number, shown)
+    answer = Answered.from_body(event.body)
+    if answer.name is not None and answer.name not in state.classes:
+        state.problems.append(f"event {event.number}: {answer.name!r} is not a class")
+    if answer.id not in state.places:
+        state.problems.append(f"event {event.number}: answers {answer.id!r}, which was never asked for")
+    state.labels[answer.id] = Label(
+        answer.name, event.round, answer.rank, event.who, event=event.number, details=answer.details
+    )
 
 
 def _closed(state: State, event: Event) -> None:
@@ -177,7 +189,7 @@ def _measured(state: State, event: Event) -> None:
     if event.round in state.metrics:
         state.problems.append(f"event {event.number}: round {event.round} measured twice")
     state.metrics[event.round] = RoundMetrics.from_body(event.body)
-    state.measured[event.round] = event
+    state.measured_events[event.round] = event
 
 
 def _ended(state: State, event: Event) -> None:
@@ -185,12 +197,12 @@ def _ended(state: State, event: Event) -> None:
 
 
 def _reopened(state: State, event: Event) -> None:
-    state.ended, state.total = "", event.body["total"]
-    state.past_rules = state.past_rules or event.body.get("rules") == "past"
+    state.ended, state.new_budget = "", event.body["total"]
+    state.ignores_rules = state.ignores_rules or event.body.get("rules") == "past"
 
 
 def _resumed(state: State, event: Event) -> None:
-    state.newest = event.environment
+    state.latest_environment = event.environment
 
 
 def _unknown(state: State, event: Event) -> None:

@@ -1,1 +1,1 @@
-"""Figures: what the parts found, drawn by matplotlib. Nothing here computes a statistic."""
+"""Figures, rendered with matplotlib. Nothing here computes a statistic."""

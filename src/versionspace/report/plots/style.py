@@ -1,10 +1,8 @@
-"""From drawing instructions to bytes that are the same every time: SVG for files and for the page, and PNG.
+"""How figures look: colours, the line style of each query method, and rendering to SVG and PNG.
 
-Colours, lines and markers: the same method looks the same everywhere.
-
-Nine hues after Okabe and Ito 2008, moved apart so that the paper's nine methods stay distinct to people who see no red,
-no green or no blue, at a contrast of at least 3 to 1 on white and on the page's dark ground. Methods that share a hue
-differ in line and marker, and so do all of them in grey print.
+A method has the same style in every figure. The nine hues follow Okabe and Ito 2008, moved apart so that the paper's
+nine methods stay distinct with any colour-vision deficiency, at a contrast of at least 3:1 on white and on the page's
+dark background. All methods differ in dash and marker as well, so that they stay distinct in greyscale print.
 """
 
 import html
@@ -16,18 +14,18 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from versionspace.extras import require
-from versionspace.query.methods import METHODS, TABLE
+from versionspace.query import TABLE
 from versionspace.report.document import Figure
 
 Dash: TypeAlias = str | tuple[int, tuple[float, ...]]
 
 INK, MUTED, GRID, PAPER, NIGHT = "#1f2328", "#6b7179", "#d5d9de", "#ffffff", "#15181c"
-"""Text and axes, lesser text, grid lines; and the grounds of the page, light and dark."""
+"""Text and axes, secondary text, grid lines; the background of the page in light and in dark mode."""
 
 
 @dataclass(frozen=True)
 class Hue:
-    """A colour on a light and on a dark ground."""
+    """A colour on a light and on a dark background."""
 
     light: str
     dark: str
@@ -48,12 +46,14 @@ HUES: dict[str, Hue] = {
 SOLID: Dash = "-"
 DASHED: Dash = (0, (5.0, 2.0))
 DOTTED: Dash = (0, (1.2, 1.6))
-MIXED: Dash = (0, (6.0, 1.6, 1.2, 1.6))
+DASH_DOT: Dash = (0, (6.0, 1.6, 1.2, 1.6))
+LONG_DASH: Dash = (0, (9.0, 2.0))
+DASH_DOT_DOT: Dash = (0, (6.0, 1.6, 1.2, 1.6, 1.2, 1.6))
 
 
 @dataclass(frozen=True)
-class Look:
-    """How a method is drawn."""
+class LineStyle:
+    """The hue, dash pattern and marker of a line."""
 
     hue: str
     dash: Dash
@@ -61,43 +61,63 @@ class Look:
 
     @property
     def colour(self) -> str:
-        """On white; the page puts the dark one in its place."""
+        """The colour on white. On the page, `inline_svg` replaces it by a variable that follows light and dark mode."""
         return HUES[self.hue].light
 
 
-LOOKS: dict[str, Look] = {
-    "random": Look("ink", DASHED, "o"),
-    "vr": Look("orange", SOLID, "^"),
-    "ge": Look("olive", SOLID, "v"),
-    "bald": Look("sky", SOLID, "s"),
-    "coreset": Look("green", SOLID, "D"),
-    "dfal": Look("brown", SOLID, "P"),
-    "pwd": Look("blue", SOLID, "X"),
-    "gvd": Look("vermilion", SOLID, "o"),
-    "m2-pwd": Look("pink", SOLID, "*"),
-    "m-pwd": Look("blue", DASHED, "d"),
-    "m-gvd": Look("vermilion", DASHED, "p"),
-    "gvd-loo": Look("vermilion", DOTTED, "h"),
-    "gvd-batch": Look("vermilion", MIXED, "8"),
-    "entropy": Look("sky", DASHED, "<"),
-    "margin": Look("sky", DOTTED, ">"),
-    "least-confidence": Look("sky", MIXED, "H"),
-    "vote-entropy": Look("olive", DASHED, "^"),
-    "batchbald": Look("brown", DASHED, "s"),
-    "badge": Look("green", DASHED, "D"),
+METHOD_STYLES: dict[str, LineStyle] = {
+    "random": LineStyle("ink", DASHED, "o"),
+    "vr": LineStyle("orange", SOLID, "^"),
+    "ge": LineStyle("olive", SOLID, "v"),
+    "bald": LineStyle("sky", SOLID, "s"),
+    "coreset": LineStyle("green", SOLID, "D"),
+    "dfal": LineStyle("brown", SOLID, "P"),
+    "pwd": LineStyle("blue", SOLID, "X"),
+    "gvd": LineStyle("vermilion", SOLID, "o"),
+    "m2-pwd": LineStyle("pink", SOLID, "*"),
+    "m-pwd": LineStyle("blue", DASHED, "d"),
+    "m-gvd": LineStyle("vermilion", DASHED, "p"),
+    "gvd-loo": LineStyle("vermilion", DOTTED, "h"),
+    "gvd-batch": LineStyle("vermilion", DASH_DOT, "8"),
+    "entropy": LineStyle("sky", DASHED, "<"),
+    "margin": LineStyle("sky", DOTTED, ">"),
+    "least-confidence": LineStyle("sky", DASH_DOT, "H"),
+    "vote-entropy": LineStyle("olive", DASHED, "^"),
+    "batchbald": LineStyle("brown", DASHED, "s"),
+    "badge": LineStyle("green", DASHED, "D"),
 }
-"""One row a query method."""
+"""Styles of the built-in methods; `method_style` derives one for any other method."""
 
-STAGES: tuple[str, ...] = ("pink", "sky", "green", "orange", "vermilion")
-"""Of a run, first to last, near the paper's purple, blue, green, orange and red."""
+_SPARE_HUES = ("green", "pink", "orange", "brown", "sky", "olive", "blue", "vermilion", "ink")
+_SPARE_DASHES = (LONG_DASH, DASH_DOT_DOT)
+"""No row of `METHOD_STYLES` has one of these dashes, so a derived style differs from all of them even in greyscale."""
+_SPARE_MARKERS = ("s", "^", "o", "D", "v", "P", "X", "<", ">", "d", "p", "h", "*")
 
-assert tuple(LOOKS) == METHODS, "a look for every method, in their order"
+STAGE_HUES: tuple[str, ...] = ("pink", "sky", "green", "orange", "vermilion")
+"""The stages of a run, first to last: close to the paper's purple, blue, green, orange and red."""
 
 
-def label(method: str) -> str:
-    """As the literature writes it.
+def method_style(method: str) -> LineStyle:
+    """Return how a method is drawn.
 
-    >>> label("m2-pwd")
+    A method without a row in `METHOD_STYLES` gets a style derived from its position among such methods in the live
+    table of query methods. The first 26 of them differ in dash and marker, the first 234 in hue, dash or marker.
+    """
+    if method in METHOD_STYLES:
+        return METHOD_STYLES[method]
+    position = [name for name in TABLE if name not in METHOD_STYLES].index(method)
+    cycle, position_in_cycle = divmod(position, len(_SPARE_DASHES) * len(_SPARE_MARKERS))
+    return LineStyle(
+        hue=_SPARE_HUES[(position_in_cycle + cycle) % len(_SPARE_HUES)],
+        dash=_SPARE_DASHES[position_in_cycle % len(_SPARE_DASHES)],
+        marker=_SPARE_MARKERS[position_in_cycle % len(_SPARE_MARKERS)],
+    )
+
+
+def method_label(method: str) -> str:
+    """Return the name of a method as the literature writes it.
+
+    >>> method_label("m2-pwd")
     'M²-PWD'
     """
     return TABLE[method].label
@@ -114,60 +134,64 @@ _SETTINGS: dict[str, Any] = {
     "hatch.linewidth": 0.6, "text.parse_math": False, "svg.fonttype": "path", "svg.hashsalt": "versionspace",
 }  # fmt: skip
 
-_OTHER_SCRIPTS = (
+_FALLBACK_FONTS = (
     "Noto Sans CJK SC", "Noto Sans CJK JP", "WenQuanYi Zen Hei", "Droid Sans Fallback", "PingFang SC", "Hiragino Sans",
     "Apple SD Gothic Neo", "Microsoft YaHei", "Yu Gothic", "Malgun Gothic", "Noto Sans Arabic", "Noto Sans Devanagari",
     "Noto Sans Thai", "Arial Unicode MS",
 )  # fmt: skip
-"""Asked after matplotlib's own font, where they are installed: a class may be named in any script."""
+"""Used after matplotlib's own font if installed: class names may be in any script."""
 
 
-def fonts() -> list[str]:
-    """Families to look for a letter in; the first comes with matplotlib, so most figures are the same everywhere."""
-    installed = {font.name for font in require("matplotlib.font_manager").fontManager.ttflist}
-    return ["DejaVu Sans", *(name for name in _OTHER_SCRIPTS if name in installed)]
+def draw_figure(name: str, size: tuple[float, float], draw: Callable[[Any], None], *, caption: str, alt: str) -> Figure:
+    """Call ``draw`` with an empty matplotlib figure of this size in inches and return it rendered.
 
-
-def drawn(name: str, size: tuple[float, float], draw: Callable[[Any], None], *, caption: str, alt: str) -> Figure:
-    """Calls ``draw`` with an empty matplotlib figure of this size in inches, and keeps what it drew.
-
-    The user's own matplotlib settings play no part, no global figure is made, and no date is written.
+    The bytes are reproducible: the user's matplotlib settings, global figures and the date have no effect.
     """
     style = require("matplotlib.style")
-    with style.context(["default", _SETTINGS | {"font.family": fonts()}]), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Glyph .* missing")  # boxes then; tables have the name
+    with style.context(["default", _SETTINGS | {"font.family": _font_families()}]), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing")  # drawn as boxes; tables have the text
         figure = require("matplotlib.figure").Figure(figsize=size, layout="constrained")
         require("matplotlib.backends.backend_agg").FigureCanvasAgg(figure)
         draw(figure)
         figure.draw_without_rendering()
         figure.set_layout_engine("none")  # laid out once, so that both files have the same layout
         text, png = io.StringIO(), io.BytesIO()
-        nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))
-        figure.savefig(text, format="svg", metadata=nothing, facecolor="none")
+        no_metadata = dict.fromkeys(("Date", "Creator", "Format", "Type"))
+        figure.savefig(text, format="svg", metadata=no_metadata, facecolor="none")
         figure.savefig(png, format="png", dpi=DPI, metadata={"Software": None}, facecolor=PAPER)
     svg = text.getvalue()
-    return Figure(name, caption, alt, svg=_on_white(svg), inline=inlined(svg, name, alt), png=png.getvalue())
+    return Figure(name, caption, alt, svg=_add_background(svg), inline=inline_svg(svg, name, alt), png=png.getvalue())
 
 
-def inlined(svg: str, name: str, alt: str) -> str:
-    """An SVG for inside a page: ids of its own, no size, no namespaces, and colours that follow light and dark."""
+def inline_svg(svg: str, name: str, alt: str) -> str:
+    """Return an SVG for use inside a page: unique ids, no size, no namespaces, colours that follow light and dark."""
     body = svg[svg.index("<svg") :]
     body = re.sub(
-        r"<svg [^>]*?(viewBox=\"[^\"]*\")[^>]*>", rf'<svg \1 role="img" aria-label="{_quoted(alt)}">', body, count=1
+        r"<svg [^>]*?(viewBox=\"[^\"]*\")[^>]*>",
+        rf'<svg \1 role="img" aria-label="{_escape_attribute(alt)}">',
+        body,
+        count=1,
     )
     body = re.sub(r' id="([^"]+)"', rf' id="{name}-\1"', body)
     body = re.sub(r'(?:xlink:)?href="#([^"]+)"', rf'href="#{name}-\1"', body)
-    body = body.replace("xlink:href=", "href=")  # embedded pictures
+    body = body.replace("xlink:href=", "href=")  # embedded images
     body = re.sub(r"url\(#([^)]+)\)", rf"url(#{name}-\1)", body)
     for hue, colours in HUES.items():
         body = body.replace(colours.light, f"var(--{hue})")
     return body.replace(INK, "currentColor").replace(MUTED, "var(--muted)").replace(GRID, "var(--grid)")
 
 
-def _on_white(svg: str) -> str:
+def _font_families() -> list[str]:
+    """Return fonts in order of preference. The first ships with matplotlib, so most figures are the same everywhere."""
+    installed = {font.name for font in require("matplotlib.font_manager").fontManager.ttflist}
+    return ["DejaVu Sans", *(name for name in _FALLBACK_FONTS if name in installed)]
+
+
+def _add_background(svg: str) -> str:
     start = svg.index(">", svg.index("<svg")) + 1
     return f'{svg[:start]}\n <rect width="100%" height="100%" fill="{PAPER}"/>{svg[start:]}'
 
 
-def _quoted(text: str) -> str:
+def _escape_attribute(text: str) -> str:
+    """Escape for an HTML attribute, and backslashes for `re.sub`."""
     return html.escape(text, quote=True).replace("\\", "\\\\")

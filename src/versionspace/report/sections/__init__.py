@@ -1,1 +1,1 @@
-"""The parts of a section: each answers one question about a group of runs, and says so where it cannot."""
+"""The sections of a chapter. Each answers one question about a group of runs, or says why it cannot."""

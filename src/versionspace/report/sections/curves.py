@@ -1,214 +1,211 @@
-"""Accuracy, diameter and bias over labels."""
+"""Accuracy, diameter and bias over the number of labels."""
 
 from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from versionspace.report.compare import at, common
-from versionspace.report.document import Block, Figure, Part
-from versionspace.report.plots.lines import BANDS, Curve, Panel, lines
-from versionspace.report.plots.style import DASHED, LOOKS, SOLID, Look, label
-from versionspace.report.runs import Run
-from versionspace.report.sections.results import Judged
-from versionspace.types import Floats
+from versionspace.report.compare import Comparison, common_labels, values_at_labels
+from versionspace.report.document import Figure, ReportSection
+from versionspace.report.plots.lines import MAX_BANDS, Curve, Panel, line_figure
+from versionspace.report.plots.style import DASHED, SOLID, LineStyle, method_label, method_style
+from versionspace.report.runs import CampaignRun
+from versionspace.types import Floats, Ints
 
-Series = Callable[[Run], Floats]
+Series = Callable[[CampaignRun], Floats]
+"""Returns one value per round of a run."""
 
-_HOW = (
-    "Lines are means over seeds, bands one sample deviation to either side; with one seed there is no band, nor with "
-    f"more than {BANDS} methods, where bands would cover the lines. Two methods with the same seed start from the same "
-    "labels and the same first ensemble, so the panel of differences takes out what the seeds have in common. PWD "
-    "falls as members come to agree; wrong agreement is the share of images on which all members agree and are wrong, "
-    "which no diameter shows."
+_HOW_TO_READ = (
+    "Lines are means over seeds, bands one sample standard deviation to either side. There are no bands for a single "
+    f"seed, nor for more than {MAX_BANDS} methods, where they would cover the lines. Two methods with the same seed "
+    "start from the same labels and the same first ensemble, so the panel of differences removes the variation between "
+    "seeds. PWD falls as members come to agree. Wrong agreement is the share of images on which all members agree on a "
+    "wrong class; no diameter shows it."
 )
 
 
-def curves(one: Judged) -> Part:
-    """All curves of a group."""
-    blocks: list[Block] = []
-    for make in (_accuracy, _test, _pool, _projection, _random, _person):
-        found = make(one)
-        if found is not None:
-            blocks.append(found)
-    return Part("Over labels", _HOW, tuple(blocks))
+def curves_section(comparison: Comparison) -> ReportSection:
+    """Return all curves of a group."""
+    figures = (_accuracy, _test_set, _pool, _projection, _random_sampling, _without_truth)
+    blocks = [block for figure in figures if (block := figure(comparison)) is not None]
+    return ReportSection("Learning curves", _HOW_TO_READ, tuple(blocks))
 
 
-def method_curves(one: Judged, series: Series) -> tuple[Curve, ...]:
-    """A curve for each method, in percent, over the label counts that all of its compared runs reached."""
-    out = []
-    for method in one.level.methods:
-        runs = [run for run in one.level.runs if run.method == method]
-        found = averaged(runs, series, label(method), LOOKS[method])
-        if found is not None:
-            out.append(found)
-    return tuple(out)
+def mean_curve(runs: Sequence[CampaignRun], series: Series, label: str, style: LineStyle) -> Curve | None:
+    """Return the mean over runs in percent, with a band of one sample deviation; None if nothing was measured.
 
-
-def averaged(runs: Sequence[Run], series: Series, name: str, look: Look) -> Curve | None:
-    """Mean over runs with a band of one sample deviation; None where nothing was measured."""
+    The curve covers the numbers of labels that all runs reached.
+    """
     kept = [run for run in runs if not np.isnan(series(run)).all()]
-    counts, _ = common([run.labels for run in kept])
+    counts, _ = common_labels([run.labels for run in kept])
     if not len(counts):
         return None
-    values = 100 * np.array([at(run.labels, series(run), counts) for run in kept])
+    values = 100 * np.array([values_at_labels(run.labels, series(run), counts) for run in kept])
+    return _with_band(label, style, counts, values)
+
+
+def _with_band(label: str, style: LineStyle, x: Ints, values: Floats) -> Curve:
     middle = values.mean(axis=0)
-    if len(kept) < 2:
-        return Curve(name, look, counts, middle)
+    if len(values) < 2:
+        return Curve(label, style, x, middle)
     deviation = values.std(axis=0, ddof=1)
-    return Curve(name, look, counts, middle, middle - deviation, middle + deviation)
+    return Curve(label, style, x, middle, middle - deviation, middle + deviation)
 
 
-def _differences(one: Judged) -> tuple[Curve, ...]:
-    """Each method's accuracy minus that of random with the same seed: paired, so over every seed that both have."""
-    compared = one.compared
-    if "random" not in compared.methods or len(compared.methods) < 2:
+def _method_curves(comparison: Comparison, series: Series) -> tuple[Curve, ...]:
+    curves = []
+    for method in comparison.balanced.methods:
+        runs = [run for run in comparison.balanced.runs if run.method == method]
+        curve = mean_curve(runs, series, method_label(method), method_style(method))
+        if curve is not None:
+            curves.append(curve)
+    return tuple(curves)
+
+
+def _difference_curves(comparison: Comparison) -> tuple[Curve, ...]:
+    """Return each method's accuracy minus that of random with the same seed, over every seed that both have."""
+    methods = comparison.methods
+    if "random" not in methods or len(methods) < 2:
         return ()
-    values = 100 * compared.curves("test", "accuracy")
-    base = values[:, compared.methods.index("random")]
-    out = []
-    for place, method in enumerate(compared.methods):
-        each = values[:, place] - base
-        each = each[~np.isnan(each).any(axis=1)]
-        if method == "random" or not len(each):
-            continue
-        middle = each.mean(axis=0)
-        deviation = each.std(axis=0, ddof=1) if len(each) > 1 else None
-        low, high = (None, None) if deviation is None else (middle - deviation, middle + deviation)
-        out.append(Curve(label(method), LOOKS[method], compared.labels, middle, low, high))
-    return tuple(out)
+    values = 100 * comparison.values("test", "accuracy")
+    base = values[:, methods.index("random")]
+    curves = []
+    for place, method in enumerate(methods):
+        differences = values[:, place] - base
+        differences = differences[~np.isnan(differences).any(axis=1)]
+        if method != "random" and len(differences):
+            curves.append(_with_band(method_label(method), method_style(method), comparison.labels, differences))
+    return tuple(curves)
 
 
-def _accuracy(one: Judged) -> Figure | str:
-    drawn = method_curves(one, lambda run: run.series("test", "accuracy"))
-    if not drawn:
-        return f"There is {one.lacking}, so there is no curve of it."
-    panels = [Panel("Accuracy", "accuracy on the test set (%)", drawn)]
-    differences = _differences(one)
+def _accuracy(comparison: Comparison) -> Figure | str:
+    curves = _method_curves(comparison, _series("test", "accuracy"))
+    if not curves:
+        return f"There is no accuracy curve: {comparison.why_no_accuracy}."
+    panels = [Panel("Accuracy", "accuracy on the test set (%)", curves)]
+    differences = _difference_curves(comparison)
     if differences:
-        panels.append(Panel("Minus Random, same seed", "difference (percentage points)", differences, level=0.0))
-    return lines(
-        f"{one.group.name}-accuracy", panels, mark=_mark(one, drawn),
-        caption=f"{one.group.title}: mean accuracy of the members on the test set over labels."
+        title = "Difference to Random, same seed"
+        panels.append(Panel(title, "difference (percentage points)", differences, baseline=0.0))
+    return line_figure(
+        f"{comparison.group.name}-accuracy", panels, mark=_mark(comparison, curves),
+        caption=f"{comparison.group.title}: mean accuracy of the members on the test set."
         + (" On the right, the difference to Random with the same seed." if differences else ""),
-        alt=_alt("Accuracy on the test set", drawn),
+        alt=_alt("Accuracy on the test set", curves),
     )  # fmt: skip
 
 
-def _test(one: Judged) -> Figure | str | None:
-    return _panels(
-        one, "test", "test",
+def _test_set(comparison: Comparison) -> Figure | None:
+    return _metric_figure(
+        comparison, "test", "test",
         (("Diameter", "PWD on the test set (%)", "pwd"),
          ("Bias", "wrong agreement on the test set (%)", "wrong_agreement")),
-        "pairwise disagreement and wrong agreement on the test set over labels.",
+        "pairwise disagreement and wrong agreement on the test set.",
     )  # fmt: skip
 
 
-def _pool(one: Judged) -> Figure | str | None:
-    found = _panels(
-        one, "pool", "pool",
+def _pool(comparison: Comparison) -> Figure | str:
+    figure = _metric_figure(
+        comparison, "pool", "pool",
         (("Error", "error on the pool (%)", "error"), ("Diameter", "PWD on the pool (%)", "pwd"),
          ("Bias", "wrong agreement on the pool (%)", "wrong_agreement")),
-        "error rate, pairwise disagreement and wrong agreement over labels on the whole pool, queried images included.",
+        "error, pairwise disagreement and wrong agreement on the whole pool, including queried images.",
     )  # fmt: skip
-    return found or "The pool was not measured (measure.pool), so there are no curves of it."
+    return figure or "There are no curves on the pool: it was not measured (measure.pool)."
 
 
-def _projection(one: Judged) -> Figure | None:
-    return _panels(
-        one, "test", "projection",
-        (("Gibbs: a member drawn at random", "distance to the projection (%)", "gibbs_distance"),
-         ("Vote: the members' majority", "distance to the projection (%)", "vote_distance")),
-        "distance of the Gibbs classifier and of the vote to the projection of the truth, on the test set: the part "
-        "of the "
+def _projection(comparison: Comparison) -> Figure | None:
+    return _metric_figure(
+        comparison, "test", "projection",
+        (("Gibbs classifier: a random member", "distance to the projection (%)", "gibbs_distance"),
+         ("Vote of all members", "distance to the projection (%)", "vote_distance")),
+        "distance of the Gibbs classifier and of the vote to the projection of the truth on the test set, that is, the "
         "error on images on which members differ. Error = wrong agreement + this distance.", share_y=True,
     )  # fmt: skip
 
 
-def _random(one: Judged) -> Figure | str | None:
-    runs = [run for run in one.level.runs if run.method == "random"]
+def _random_sampling(comparison: Comparison) -> Figure | str | None:
+    runs = [run for run in comparison.balanced.runs if run.method == "random"]
     if not runs:
-        return (
-            "There is no run of random among those compared, so the bias of version spaces trained on random samples "
-            "is not shown."
-        )
-    wanted = (
-        ("wrong agreement", "wrong_agreement", Look("vermilion", SOLID, "o")),
-        ("Gibbs, distance to the projection", "gibbs_distance", Look("blue", SOLID, "^")),
-        ("vote, distance to the projection", "vote_distance", Look("sky", DASHED, "s")),
+        return "The bias under random sampling is not shown: no run of random is compared."
+    styles = (
+        ("wrong agreement", "wrong_agreement", LineStyle("vermilion", SOLID, "o")),
+        ("Gibbs distance to the projection", "gibbs_distance", LineStyle("blue", SOLID, "^")),
+        ("vote distance to the projection", "vote_distance", LineStyle("sky", DASHED, "s")),
     )
-    found = [averaged(runs, _series("test", what), name, look) for name, what, look in wanted]
-    drawn = tuple(curve for curve in found if curve is not None)
-    if not drawn:
+    found = (mean_curve(runs, _series("test", metric), label, style) for label, metric, style in styles)
+    curves = tuple(curve for curve in found if curve is not None)
+    if not curves:
         return None
-    return lines(
-        f"{one.group.name}-random", [Panel("Random", "share of the test set (%)", drawn, bounds=(0, None))],
-        caption=f"{one.group.title}: version spaces trained on random samples. Wrong agreement is their bias; the "
-        "vote is "
-        "nearer to the projection than a random member where voting mends mistakes.",
-        alt=_alt("Wrong agreement and distances to the projection of the random runs", drawn),
+    return line_figure(
+        f"{comparison.group.name}-random",
+        [Panel("Random", "share of the test set (%)", curves, y_limits=(0, None))],
+        caption=f"{comparison.group.title}: version spaces under random sampling. Wrong agreement is their bias. The "
+        "vote is closer to the projection than a random member where voting corrects mistakes.",
+        alt=_alt("Wrong agreement and distances to the projection under random sampling", curves),
     )  # fmt: skip
 
 
-def _person(one: Judged) -> Figure | None:
-    """Where a person labels: what is known without truth, the diameter on the reference and the audit."""
-    if one.group.has("test", "accuracy"):
+def _without_truth(comparison: Comparison) -> Figure | None:
+    """Return what is known without a labelled test set: the diameter on the reference, and the audit."""
+    if comparison.group.has_metric("test", "accuracy"):
         return None
-    diameter = method_curves(one, lambda run: run.overall("diameter"))
-    panels = [Panel("Diameter", "PWD on the reference (%)", diameter, bounds=(0, None))] if diameter else []
-    names = {run.name: label(run.method) for run in one.compared.runs}
-    if len(one.compared.seeds) > 1:
-        names = {run.name: f"{label(run.method)}, seed {run.seed}" for run in one.compared.runs}
-    audit = tuple(c for run in one.compared.runs if (c := _audit(run, names[run.name])) is not None)
-    if audit:
-        panels.append(Panel("Audit", "accuracy of the vote, by the audit (%)", audit))
+    diameter = _method_curves(comparison, lambda run: run.round_metric("diameter"))
+    panels = [Panel("Diameter", "PWD on the reference set (%)", diameter, y_limits=(0, None))] if diameter else []
+    several = len(comparison.seeds) > 1
+    audits = tuple(c for run in comparison.runs if (c := _audit_curve(run, several)) is not None)
+    if audits:
+        panels.append(Panel("Audit", "accuracy of the vote on the audit (%)", audits))
     if not panels:
         return None
-    return lines(
-        f"{one.group.name}-person", panels,
-        caption=f"{one.group.title}: what is known without a test set. The audit's band holds over all rounds "
-        "together.",
-        alt=_alt("Diameter on the reference and accuracy by the audit", diameter),
+    return line_figure(
+        f"{comparison.group.name}-person", panels,
+        caption=f"{comparison.group.title}: what is known without a labelled test set. The band of the audit holds for "
+        "all rounds at once.",
+        alt=_alt("Diameter on the reference set and accuracy on the audit", diameter),
     )  # fmt: skip
 
 
-def _audit(run: Run, name: str) -> Curve | None:
-    middle = 100 * run.overall("audit", "accuracy")
-    there = ~np.isnan(middle)
-    if not there.any():
+def _audit_curve(run: CampaignRun, several_seeds: bool) -> Curve | None:
+    accuracy = run.audit_metric("accuracy")
+    known = ~np.isnan(accuracy)
+    if not known.any():
         return None
-    low, high = (100 * run.overall("audit", name)[there] for name in ("low", "high"))
-    return Curve(name, LOOKS[run.method], run.labels[there], middle[there], low, high)
+    middle, low, high = (100 * run.audit_metric(name)[known] for name in ("accuracy", "low", "high"))
+    label = f"{method_label(run.method)}, seed {run.seed}" if several_seeds else method_label(run.method)
+    return Curve(label, method_style(run.method), run.labels[known], middle, low, high)
 
 
-def _panels(
-    one: Judged, where: str, name: str, wanted: Sequence[tuple[str, str, str]], caption: str, share_y: bool = False
-) -> Figure | None:
+def _metric_figure(
+    comparison: Comparison, set_name: str, name: str, metrics: Sequence[tuple[str, str, str]], caption: str,
+    share_y: bool = False,
+) -> Figure | None:  # fmt: skip
+    """Return a panel for each (title, axis label, metric) that was measured; None if none was."""
     panels = []
-    for title, axis, what in wanted:
-        drawn = method_curves(one, _series(where, what))
-        if drawn:
-            panels.append(Panel(title, axis, drawn, bounds=(0, None)))
+    for title, axis, metric in metrics:
+        curves = _method_curves(comparison, _series(set_name, metric))
+        if curves:
+            panels.append(Panel(title, axis, curves, y_limits=(0, None)))
     if not panels:
         return None
-    return lines(
-        f"{one.group.name}-{name}", panels, mark=_mark(one, panels[0].curves), share_y=share_y,
-        caption=f"{one.group.title}: {caption}", alt=_alt(caption.rstrip("."), panels[0].curves),
+    return line_figure(
+        f"{comparison.group.name}-{name}", panels, mark=_mark(comparison, panels[0].curves), share_y=share_y,
+        caption=f"{comparison.group.title}: {caption}", alt=_alt(caption.rstrip("."), panels[0].curves),
     )  # fmt: skip
 
 
-def _series(where: str, what: str) -> Series:
-    if what == "error":
-        return lambda run: 1.0 - run.series(where, "accuracy")
-    return lambda run: run.series(where, what)
+def _series(set_name: str, metric: str) -> Series:
+    if metric == "error":
+        return lambda run: 1.0 - run.set_metric(set_name, "accuracy")
+    return lambda run: run.set_metric(set_name, metric)
 
 
-def _mark(one: Judged, drawn: Sequence[Curve]) -> int | None:
-    """Where runs are compared, if some curve goes further."""
-    if all(curve.x[-1] == one.compared.end for curve in drawn):
+def _mark(comparison: Comparison, curves: Sequence[Curve]) -> int | None:
+    """Return the labels at which runs are compared if some curve extends further."""
+    if all(curve.x[-1] == comparison.final_labels for curve in curves):
         return None
-    return one.compared.end
+    return comparison.final_labels
 
 
-def _alt(what: str, drawn: Sequence[Curve]) -> str:
-    ends = [f"{curve.label} from {curve.middle[0]:.1f}% to {curve.middle[-1]:.1f}%" for curve in drawn]
+def _alt(what: str, curves: Sequence[Curve]) -> str:
+    ends = [f"{curve.label} from {curve.middle[0]:.1f}% to {curve.middle[-1]:.1f}%" for curve in curves]
     return f"{what[0].upper()}{what[1:]}, over labels: {'; '.join(ends)}."

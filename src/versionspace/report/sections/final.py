@@ -1,109 +1,105 @@
-"""Where the methods stand at the end: all measures side by side, and the error split in two."""
+"""All metrics at the end, and the error of a random member split into two parts."""
 
 from collections.abc import Sequence
 
 import numpy as np
 
-from versionspace.report.compare import Compared
-from versionspace.report.document import Block, Column, Part, Table, Value
-from versionspace.report.groups import ordered
-from versionspace.report.plots.bars import Share, stacked
-from versionspace.report.plots.style import HUES, label
-from versionspace.report.sections.results import Judged, best, percent
-from versionspace.report.statistics import Spread, area
+from versionspace.report.compare import Comparison
+from versionspace.report.document import Block, Column, Figure, ReportSection, Table, Value
+from versionspace.report.groups import family_rules, sort_methods
+from versionspace.report.plots.bars import BarPart, stacked_bars
+from versionspace.report.plots.style import HUES, method_label
+from versionspace.report.sections.results import best_rows, mean_percentage
+from versionspace.report.statistics import SampleMean, area
 from versionspace.types import Floats
 
-_HOW = (
-    "The error of a random member is exactly the sum of two parts. Wrong agreement: all members agree, and are wrong; "
-    "no further disagreement tells the method where to look. Distance: members differ, and this one is wrong; a "
-    "smaller version space brings it down, and the vote is often right where a member is not. Area under the curve is "
-    "the mean accuracy over the labels that are compared."
+_HOW_TO_READ = (
+    "The error of a random member is exactly the sum of two parts. Wrong agreement: all members agree on a wrong "
+    "class, so disagreement no longer points to the error. Gibbs distance: members differ and this one is wrong; a "
+    "smaller version space reduces it, and the vote is often right where a member is not. The area under the accuracy "
+    "curve is the mean accuracy over the compared range of labels."
 )
-_MEASURES: tuple[tuple[str, str, int], ...] = (
+_METRICS: tuple[tuple[str, str, int], ...] = (
     ("accuracy", "accuracy", 1),
-    ("vote's accuracy", "vote_accuracy", 1),
+    ("vote accuracy", "vote_accuracy", 1),
     ("PWD", "pwd", -1),
     ("wrong agreement", "wrong_agreement", -1),
     ("Gibbs distance", "gibbs_distance", -1),
     ("vote distance", "vote_distance", -1),
 )
+"""Column title, metric, and 1 if larger is better or −1 if smaller is."""
 
 
-def ending(one: Judged) -> Part:
-    """The table of measures, and bars of the error's two parts."""
-    found = measures(one)
-    if found is None:
-        nothing = f"No images were measured at {one.compared.end:,} labels."
-        return Part("The end, and where the error lies", _HOW, (nothing,))
-    blocks: list[Block] = [found]
-    if one.measured("test", "wrong_agreement"):
-        blocks.append(_split(one))
+def final_section(comparison: Comparison) -> ReportSection:
+    """Return the table of final metrics and bars of the two parts of the error."""
+    table = final_table(comparison)
+    blocks: list[Block]
+    if table is None:
+        blocks = [f"Nothing was measured at {comparison.final_labels:,} labels."]
+    elif comparison.has_metric("test", "wrong_agreement"):
+        blocks = [table, _error_figure(comparison)]
     else:
-        blocks.append(f"There is {one.lacking}, so the error cannot be split.")
-    return Part("The end, and where the error lies", _HOW, tuple(blocks))
+        blocks = [table, f"The error cannot be split: {comparison.why_no_accuracy}."]
+    return ReportSection("Final metrics and error", _HOW_TO_READ, tuple(blocks))
 
 
-def measures(one: Judged) -> Table | None:
-    """One row a method: every measure where the runs are compared."""
-    if one.where is None:
+def final_table(comparison: Comparison) -> Table | None:
+    """Return one row per method with all metrics where the runs are compared; None if nothing was measured there."""
+    set_name = comparison.headline_set
+    if set_name is None:
         return None
-    compared = one.level
-    groups = ordered(compared.methods)
-    names = [name for group in groups for name in group]
-    where = one.where
+    balanced = comparison.balanced
+    methods = sort_methods(balanced.methods)
+    places = [balanced.methods.index(method) for method in methods]
+    seeds = (~np.isnan(balanced.final_values(set_name, "pwd"))).sum(axis=0)
     columns = [Column("method"), Column("seeds", kind=float)]
-    final = compared.final(where, "pwd")
-    cells: list[list[Value]] = [
-        [label(name) for name in names],
-        [int((~np.isnan(final[:, compared.methods.index(name)])).sum()) for name in names],
-    ]
+    cells: list[list[Value]] = [[method_label(method) for method in methods], [int(seeds[place]) for place in places]]
     bold: set[tuple[int, int]] = set()
-    wanted: list[tuple[str, Floats, int]] = [(t, compared.final(where, what), b) for t, what, b in _MEASURES]
-    wanted.append(("area under accuracy", areas(compared), 1))
-    for title, matrix, better in wanted:
-        values: list[Value] = [percent(matrix[:, compared.methods.index(name)]) for name in names]
-        if any(value is not None for value in values):
-            bold |= {(row, len(columns)) for row in best(values, better) if compared.even}
-            columns.append(Column(title, kind=Spread))
-            cells.append(values)
-    ends = np.cumsum([len(group) for group in groups])[:-1]
-    start = int(compared.labels[0])
+    metrics = [(title, balanced.final_values(set_name, metric), better) for title, metric, better in _METRICS]
+    for title, values_RK, better in (*metrics, ("area under curve", accuracy_areas(balanced), 1)):
+        means: list[Value] = [mean_percentage(values_RK[:, place]) for place in places]
+        if any(mean is not None for mean in means):
+            bold |= {(row, len(columns)) for row in best_rows(means, better) if balanced.is_balanced}
+            columns.append(Column(title, kind=SampleMean))
+            cells.append(means)
     return Table(
-        f"{one.group.name}-end",
-        f"{one.group.title}, {where} set, at {compared.end:,} labels (areas from {start:,} labels on), in percent.",
-        tuple(columns), tuple(zip(*cells, strict=True)), frozenset(bold), frozenset(int(end) - 1 for end in ends),
+        f"{comparison.group.name}-end",
+        f"{comparison.group.title}: metrics on the {set_name} set at {balanced.final_labels:,} labels, in percent; "
+        f"area under the accuracy curve from {int(balanced.labels[0]):,} labels.",
+        tuple(columns), tuple(zip(*cells, strict=True)), frozenset(bold), family_rules(methods),
     )  # fmt: skip
 
 
-def areas(compared: Compared) -> Floats:
-    """(R, K): the area under each run's accuracy, divided by the range of labels."""
-    curves = compared.curves("test", "accuracy")
-    out = np.full(curves.shape[:2], np.nan)
-    for place in np.ndindex(*out.shape):
-        found = area(compared.labels, curves[place])
-        out[place] = np.nan if found is None else found
-    return out
+def accuracy_areas(comparison: Comparison) -> Floats:
+    """Return (R, K) the area under the accuracy curve of each run, divided by the range of labels."""
+    curves = comparison.values("test", "accuracy")
+    areas = np.full(curves.shape[:2], np.nan)
+    for place in np.ndindex(*areas.shape):
+        found = area(comparison.labels, curves[place])
+        areas[place] = np.nan if found is None else found
+    return areas
 
 
-def means(matrix_RK: Floats, places: Sequence[int]) -> tuple[float, ...]:
-    """Means over seeds of these columns, in percent; 0 where there is no run."""
-    found = (percent(matrix_RK[:, place]) for place in places)
-    return tuple(0.0 if value is None else value.mean for value in found)
-
-
-def _split(one: Judged) -> Block:
-    compared = one.level
-    names = [name for group in ordered(compared.methods) for name in group]
-    places = [compared.methods.index(name) for name in names]
-    wrong = means(compared.final("test", "wrong_agreement"), places)
-    apart = means(compared.final("test", "gibbs_distance"), places)
-    told = [f"{label(n)} {w:.1f}% and {a:.1f}%" for n, w, a in zip(names, wrong, apart, strict=True)]
-    return stacked(
-        f"{one.group.name}-error", [label(name) for name in names],
-        (Share("wrong agreement", HUES["vermilion"].light, "", wrong),
-         Share("Gibbs distance to the projection", HUES["sky"].light, "///", apart)),
+def _error_figure(comparison: Comparison) -> Figure:
+    balanced = comparison.balanced
+    methods = sort_methods(balanced.methods)
+    labels = [method_label(method) for method in methods]
+    places = [balanced.methods.index(method) for method in methods]
+    wrong = _mean_percentages(balanced.final_values("test", "wrong_agreement"), places)
+    distance = _mean_percentages(balanced.final_values("test", "gibbs_distance"), places)
+    listed = [f"{label} {w:.1f}% and {d:.1f}%" for label, w, d in zip(labels, wrong, distance, strict=True)]
+    return stacked_bars(
+        f"{comparison.group.name}-error", labels,
+        (BarPart("wrong agreement", HUES["vermilion"].light, "", wrong),
+         BarPart("Gibbs distance to the projection", HUES["sky"].light, "///", distance)),
         x="error of a random member on the test set (%)", digits=2,
-        caption=f"{one.group.title}, at {compared.end:,} labels: the error of a random member, split; means over "
-        "seeds.",
-        alt=f"Wrong agreement and Gibbs distance: {'; '.join(told)}.",
+        caption=f"{comparison.group.title}: the two parts of the error of a random member at {balanced.final_labels:,} "
+        "labels, means over seeds.",
+        alt=f"Wrong agreement and Gibbs distance: {'; '.join(listed)}.",
     )  # fmt: skip
+
+
+def _mean_percentages(values_RK: Floats, places: Sequence[int]) -> tuple[float, ...]:
+    """Return the means of these columns over seeds, in percent; 0 if there is no value."""
+    means = (mean_percentage(values_RK[:, place]) for place in places)
+    return tuple(0.0 if mean is None else mean.mean for mean in means)

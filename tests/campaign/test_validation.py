@@ -1,14 +1,14 @@
-"""What cannot be run is refused before anything is written."""
+"""A campaign that cannot run is rejected before anything is written."""
 
 import numpy as np
 import pytest
 from PIL import Image
 
 from campaign.tiny import TOML, config
-from versionspace import data
 from versionspace.campaign import Campaign
+from versionspace.campaign.datasets import Datasets
 from versionspace.campaign.grid import run
-from versionspace.campaign.setup import checked
+from versionspace.campaign.validation import validate_campaign
 from versionspace.errors import InputError
 from versionspace.query import METHODS
 
@@ -37,13 +37,13 @@ WRONG = [
 
 
 @pytest.mark.parametrize("net", [":x", ".a:b", "a..b:c", "a:", ":", "conv9"])
-def test_a_network_that_cannot_be_a_function_of_a_module_is_refused(net):
+def test_a_malformed_path_of_a_network_is_rejected(net):
     with pytest.raises(InputError, match=r"ensemble.net: expected .*or package.module:function, got"):
         config(f"ensemble.net={net}")
 
 
 @pytest.mark.parametrize(("changes", "said"), WRONG)
-def test_nothing_is_made_of_what_cannot_be_run(changes, said, tmp_path):
+def test_a_campaign_that_cannot_run_is_rejected_before_anything_is_written(changes, said, tmp_path):
     with pytest.raises(InputError, match=said):
         Campaign.create(tmp_path / "c", config(*changes))
     with pytest.raises(InputError, match=said):
@@ -53,7 +53,7 @@ def test_nothing_is_made_of_what_cannot_be_run(changes, said, tmp_path):
 
 @pytest.mark.parametrize(("audit", "least"), [(0, 10), (3, 13)])
 def test_the_first_labels_and_the_audit_must_fit_into_the_budget(audit, least, tmp_path):
-    """Where nothing is said of the first labels, there are ten."""
+    """The default is ten first labels."""
     toml = TOML.replace("initial = 10\n", "")
     with pytest.raises(InputError, match=f"budget.total: expected at least {least}"):
         Campaign.create(tmp_path / "c", config(f"budget.total={least - 1}", f"budget.audit={audit}", toml=toml))
@@ -75,11 +75,11 @@ def test_the_first_labels_and_the_audit_must_fit_into_the_budget(audit, least, t
         *[[f"query.method={method}"] for method in METHODS],
     ],
 )  # fmt: skip
-def test_what_can_be_run_is_not_refused(changes):
-    assert len(checked(config(*changes), data.load("digits")).initial) == 10
+def test_valid_configs_are_accepted(changes):
+    assert len(validate_campaign(config(*changes), Datasets()).roles.initial) == 10
 
 
-def test_a_dataset_without_labels_answers_nothing(tmp_path):
+def test_a_grid_needs_a_dataset_with_labels(tmp_path):
     (tmp_path / "photos").mkdir()
     for i in range(20):
         Image.fromarray(np.full((8, 8), 10 * i, np.uint8)).save(tmp_path / "photos" / f"{i}.png")
@@ -87,3 +87,9 @@ def test_a_dataset_without_labels_answers_nothing(tmp_path):
     with pytest.raises(InputError, match="a dataset whose pool has labels"):
         run(config(toml=toml), methods=["random"], out=tmp_path / "grid", progress=False)
     assert not (tmp_path / "grid").exists()
+
+
+def test_a_person_may_label_fewer_images_than_a_model_needs(tmp_path):
+    few = ("data.pool=4", "data.validation=0", "data.initial=0", "budget.total=4")
+    with Campaign.create(tmp_path / "c", config("oracle.kind=person", *few)) as campaign:
+        assert len(campaign.propose().ids) == 4

@@ -1,7 +1,7 @@
 """Tables and numbers between markers in Markdown files, from ``studies/*.json``.
 
-A table stands from ``<!-- study NAME TABLE -->`` (of several studies: ``NAME,NAME,…``) to ``<!-- end -->``, a number of
-a sentence from ``<!-- n NAME COLUMN METHOD LABELS -->`` to ``<!-- / -->``; what stands between is replaced.
+A table is everything between ``<!-- study NAME TABLE -->`` (several studies: ``NAME,NAME,…``) and ``<!-- end -->``. A
+number in a sentence is everything between ``<!-- n NAME COLUMN METHOD LABELS -->`` and ``<!-- / -->``.
 """
 
 import re
@@ -17,8 +17,8 @@ _WITHIN = re.compile(r"(<!-- n (\S+) ([^>]+?) -->)(.*?)(<!-- / -->)", re.DOTALL)
 _BETWEEN = re.compile(r"(<!-- study (\S+) (\S+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
 
 
-def rendered(text: str, page: Path = PAGES[0]) -> str:
-    """The text of a page with every table made anew."""
+def render(text: str, page: Path = PAGES[0]) -> str:
+    """Return the text of a page with all tables and numbers rendered again."""
 
     def table(found: "re.Match[str]") -> str:
         studies = [load(name) for name in found[2].split(",")]
@@ -34,10 +34,10 @@ def rendered(text: str, page: Path = PAGES[0]) -> str:
 
 
 def number(study: Study, column: str, method: str, labels: str, variant: str = "") -> str:
-    """One number of a sentence, in percent: a column's mean over seeds, or the mean of a difference paired by seed.
+    """Return one number of a sentence, in percent: the mean over seeds of a column, or of a difference paired by seed.
 
-    ``method`` and ``variant`` are one, or one less another: A~B. ``labels``: with so many labels; "end"; or "area", of
-    the whole curve. A variant's name has _ for a space.
+    ``method`` and ``variant`` name one, or a difference: A~B is A minus B. ``labels`` is a number of labels, "end", or
+    "area" for the whole curve. In the name of a variant, _ stands for a space.
     """
     by_variant = {name: measured(study, column, labels, name.replace("_", " ")) for name in variant.split("~")}
     found = {(name, m): by_variant[name][m] for name in by_variant for m in method.split("~")}

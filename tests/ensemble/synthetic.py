@@ -1,4 +1,4 @@
-"""Small images with something to learn."""
+"""Small synthetic images of classes that can be learnt."""
 
 import numpy as np
 

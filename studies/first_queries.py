@@ -1,6 +1,7 @@
-"""What methods ask for in their first query, where all of a seed have the same members: ``studies/NAME.json``.
+"""What each method asks for in its first query, as ``studies/NAME.json``.
 
-Later queries start from other members, and their weights are not kept.
+All methods with the same seed share the first members, so their first queries can be compared image by image. Later
+queries come from different members, whose weights are not kept.
 """
 
 import json
@@ -11,11 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from studies.collecting import machine
+from studies.measurements import machine
 from studies.values import HERE
-from versionspace.campaign.images import opened, restored
-from versionspace.campaign.learner import loaded
-from versionspace.store import Record, campaigns, read
+from versionspace.campaign import load_learner, open_dataset, restore_images
+from versionspace.store import Record, campaigns, read_campaign
 from versionspace.types import Array
 
 FIRST = 1
@@ -23,8 +23,8 @@ FIRST = 1
 
 
 def collect(name: str, folders: Sequence[Path], command: str, commit: str) -> Path:
-    """Writes ``studies/NAME.json``: a row for each campaign that has asked, and one for the whole pool of each seed."""
-    records = [read(f) for folder in folders for f in campaigns(folder) if f.ledger.exists()]
+    """Write ``studies/NAME.json``: a row for each campaign with a query, and one for the whole pool of each seed."""
+    records = [read_campaign(f) for folder in folders for f in campaigns(folder) if f.ledger.exists()]
     found = {
         "name": name, "date": time.strftime("%Y-%m-%d"), "commit": commit, "command": command, **machine(),
         "asked": [row for seed in sorted({r.seed for r in records})
@@ -38,12 +38,12 @@ def collect(name: str, folders: Sequence[Path], command: str, commit: str) -> Pa
 
 
 def of_seed(records: Sequence[Record]) -> list[dict[str, Any]]:
-    """Of campaigns with one seed, so with the same pool and the same first members."""
+    """Return the rows of campaigns with one seed, and so with one pool and one first ensemble."""
     first = records[0]
-    pictures = restored(opened(first.config), first.split())
-    pool, truth = pictures.cut.pool, pictures.truth("pool")
+    images = restore_images(open_dataset(first.config), first.split())
+    pool, truth = images.roles.pool, images.truth("pool")
     assert truth is not None
-    votes = loaded(first.config, first.folder.weights(FIRST)).votes(pictures.of("pool"))
+    votes = load_learner(first.config, first.folder.weights(FIRST)).votes(images.of("pool"))
     asked = {r.method: asked for r in records for x in r.rounds if x.number == FIRST and (asked := x.asked)}
     places = {
         "pool": np.arange(len(pool)),
@@ -53,7 +53,7 @@ def of_seed(records: Sequence[Record]) -> list[dict[str, Any]]:
 
 
 def measures(votes_MK: Array, truth_K: Array) -> dict[str, float]:
-    """Of K images: how members' answers fall, what the labels rule out, and how many classes are among them.
+    """Describe K images: agreement of the members, the share that the labels rule out, and the number of classes.
 
     >>> measures(np.array([[0, 1], [0, 2], [1, 2]]), np.array([1, 2]))
     {'together': 0.666667, 'right': 0.5, 'ruled_out': 0.5, 'answers': 2.0, 'classes': 2}

@@ -1,4 +1,4 @@
-"""From folders of campaigns to a small JSON file: per round what tables and curves need; no weights, no pixels."""
+"""Measurements of finished campaigns as a small JSON file: what tables and curves need of each round."""
 
 import json
 import os
@@ -10,43 +10,43 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from versionspace.campaign.environment import ROUNDING
+from versionspace.campaign import ARITHMETIC
 from versionspace.runtime import arithmetic, pick_device, processor
-from versionspace.store import Record, Round, campaigns, read
+from versionspace.store import Record, Round, campaigns, read_campaign
 
 HERE = Path(__file__).parent
 COLUMNS = (
     "labels", "accuracy", "vote_accuracy", "pwd", "gvd", "wrong_agreement", "gibbs_distance", "pool_accuracy",
     "pool_pwd", "pool_wrong_agreement", "fit", "consistent", "epochs", "fit_seconds", "all_seconds",
 )  # fmt: skip
-"""Of a round, on the test set where nothing else is said; shares and seconds."""
-
+"""Of a round, as shares and seconds; on the test set unless the name says otherwise."""
 
 WHERE = ("commit", "machine")
-"""Of a campaign in the file: where it was run, if not as its study says at the top."""
+"""Keys of a campaign that was run at another commit or on another machine than the rest of its study."""
 
 
 def collect(
     name: str, folders: Sequence[Path] | Mapping[str, Path], command: str, commit: str, *, add: bool = False
 ) -> Path:
-    """Writes ``studies/NAME.json``: every campaign that ended.
+    """Write every finished campaign of the folders to ``studies/NAME.json`` and return its path.
 
-    Folders with names are variants of one thing: kept are the methods and seeds that ended in all of them. ``add``:
-    to what the file holds, which may be of another commit or machine; a campaign that it has already is not taken.
+    A mapping of folders holds variants of one study: only methods and seeds that finished in all of them are kept.
+    With ``add`` the campaigns are added to the file, which may come from another commit or machine; campaigns that it
+    already holds stay unchanged.
     """
     variants = folders if isinstance(folders, Mapping) else {"": folders}
     ended = [
-        (variant, r)
-        for variant, found in variants.items()
-        for r in _ended([found] if isinstance(found, Path) else found)
+        (variant, record)
+        for variant, given in variants.items()
+        for record in _ended([given] if isinstance(given, Path) else given)
     ]
     everywhere = set.intersection(*({(r.method, r.seed) for v, r in ended if v == variant} for variant in variants))
     if isinstance(folders, Mapping):
         ended = [(variant, r) for variant, r in ended if (r.method, r.seed) in everywhere]
     if not ended:
-        raise SystemExit(f"no campaign has ended yet in {', '.join(str(f) for f in variants.values())}")
+        raise SystemExit(f"no campaign has finished in {', '.join(str(f) for f in variants.values())}")
     for _, record in ended:
-        _refuse_elsewhere(record)
+        _reject_other_machine(record)
     first = ended[0][1].config
     config = first.model_dump(mode="json", exclude={"machine", "grid", "seed"}, exclude_none=True)
     config["query"].pop("method")
@@ -60,7 +60,7 @@ def collect(
         "config": config,
         "columns": list(COLUMNS),
         "runs": [
-            {"variant": variant, "method": r.method, "seed": r.seed, "rounds": [_row(x) for x in r.measured()]}
+            {"variant": variant, "method": r.method, "seed": r.seed, "rounds": [_row(x) for x in r.measured_rounds()]}
             for variant, r in ended
         ],
     }
@@ -70,9 +70,9 @@ def collect(
 
 
 def _added(held: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
-    """What is held, with the campaigns that it lacks; those say where they were run, where that is elsewhere."""
+    """Add the missing campaigns to a study; mark them if they were run at another commit or on another machine."""
     if held["config"] != new["config"]:
-        raise SystemExit(f"{new['name']}.json has another config: {held['config']}, not {new['config']}")
+        raise SystemExit(f"{new['name']}.json has a different config: {held['config']}, not {new['config']}")
     here = {key: new[key] for key in WHERE if new[key] != held[key]}
     there = {_key(run) for run in held["runs"]}
     runs = held["runs"] + [run | here for run in new["runs"] if _key(run) not in there]
@@ -83,15 +83,15 @@ def _key(run: Mapping[str, Any]) -> tuple[str, str, int]:
     return run.get("variant", ""), run["method"], run["seed"]
 
 
-def _refuse_elsewhere(record: Record) -> None:
-    """What the file says of the machine is what this one says of itself."""
-    then, now = record.state.environment.get(ROUNDING), arithmetic(pick_device("cpu"))
+def _reject_other_machine(record: Record) -> None:
+    """Reject a campaign of another machine: the file describes the machine that collects."""
+    then, now = record.state.environment.get(ARITHMETIC), arithmetic(pick_device("cpu"))
     if then is not None and then != now:
         raise SystemExit(f"{record.folder.path} was run on {then}, not here ({now}): collect it there")
 
 
 def _ended(folders: Sequence[Path]) -> list[Record]:
-    records = [read(f) for folder in folders for f in campaigns(folder) if f.ledger.exists()]
+    records = [read_campaign(f) for folder in folders for f in campaigns(folder) if f.ledger.exists()]
     return sorted((r for r in records if r.ended), key=lambda r: (r.method, r.seed))
 
 
@@ -111,7 +111,7 @@ def _short(value: float | int | None) -> float | int | None:
 
 
 def _compact(found: dict[str, Any]) -> str:
-    """A line a round: readable, and small differences in version control."""
+    """Return JSON with one line per round: readable, and with small diffs in version control."""
     head = json.dumps({k: v for k, v in found.items() if k != "runs"}, indent=1, ensure_ascii=False)
     runs = []
     for run in found["runs"]:
@@ -122,13 +122,13 @@ def _compact(found: dict[str, Any]) -> str:
 
 
 def machine() -> dict[str, Any]:
-    """Where something was measured, and with which versions."""
+    """Describe this machine and the installed versions."""
     versions = {name: metadata.version(name) for name in ("numpy", "torch", "versionspace")}
     return {"machine": f"{os.cpu_count()} cores, {processor()}, {platform.system()}, no GPU", "versions": versions}
 
 
 def commit_of(folder: Path, name: str = "HEAD") -> str:
-    """A commit of a checkout, in ten digits."""
+    """Return the hash of a commit of a checkout, abbreviated to ten digits."""
     done = subprocess.run(
         ["git", "rev-parse", "--short=10", name], cwd=folder, capture_output=True, text=True, check=True
     )

@@ -1,4 +1,7 @@
-"""Curves of a study as a figure, from ``studies/NAME.json``; what was drawn is noted in the file, for the test."""
+"""The curves of a study as a figure, from ``studies/NAME.json``.
+
+The figure holds a digest of the numbers that it shows, by which a test finds a figure that is out of date.
+"""
 
 import hashlib
 import json
@@ -8,27 +11,26 @@ from pathlib import Path
 import numpy as np
 
 from studies.values import HERE, Study, load, values
-from versionspace.report.plots.lines import Curve, Panel, lines
-from versionspace.report.plots.style import LOOKS, label
+from versionspace.report import Curve, Panel, line_figure, method_label, method_style
 from versionspace.types import Floats
 
 SHOWN = ("random", "vr", "ge", "bald", "coreset", "dfal", "pwd", "gvd", "m2-pwd")
-"""The paper's nine; more lines than these nobody can tell apart."""
+"""The paper's nine methods: more lines could not be told apart."""
 
 
-def drawn_in(text: str) -> list[str]:
-    """Studies whose curves a page shows."""
+def figures_in(text: str) -> list[str]:
+    """Return the names of the studies whose curves a page shows."""
     return re.findall(r"<!-- study (\S+) curves -->", text)
 
 
 def draw(name: str) -> Path:
-    """Writes ``studies/figures/NAME.svg``: accuracy and diameter over labels."""
+    """Write ``studies/figures/NAME.svg``, accuracy and diameter over labels, and return its path."""
     study = load(name)
     panels = [
         Panel("accuracy", "% of the test images", _curves(study, "accuracy")),
         Panel("diameter (PWD)", "% of the test images", _curves(study, "pwd")),
     ]
-    figure = lines(name, panels, caption="", alt="Accuracy and diameter over labels, a line for each method.")
+    figure = line_figure(name, panels, caption="", alt="Accuracy and diameter over labels, a line for each method.")
     path = HERE / "figures" / f"{name}.svg"
     path.parent.mkdir(exist_ok=True)
     start = figure.svg.index(">", figure.svg.index("<svg")) + 1
@@ -37,13 +39,13 @@ def draw(name: str) -> Path:
 
 
 def digest(study: Study) -> str:
-    """Of all numbers in the figure."""
+    """Return a hash of all numbers in the figure."""
     drawn = {column: _shown(study, column) for column in ("labels", "accuracy", "pwd")}
     return hashlib.sha256(json.dumps(drawn).encode()).hexdigest()
 
 
 def _shown(study: Study, column: str) -> dict[str, dict[int, list[float]]]:
-    """Of the methods that are drawn the seeds that all of them have: curves of one seed start at one point."""
+    """Return a column for the seeds that all drawn methods have, so that their curves start at one point."""
     found = {method: runs for method, runs in values(study, column).items() if method in SHOWN}
     common = set.intersection(*(set(runs) for runs in found.values()))
     return {m: {seed: found[m][seed] for seed in sorted(common)} for m in SHOWN if m in found}
@@ -58,5 +60,5 @@ def _curves(study: Study, column: str) -> tuple[Curve, ...]:
         middle = each.mean(axis=0)
         band = each.std(axis=0, ddof=1) if len(each) > 1 else None
         low, high = (None, None) if band is None else (middle - band, middle + band)
-        out.append(Curve(label(method), LOOKS[method], at, middle, low, high))
+        out.append(Curve(method_label(method), method_style(method), at, middle, low, high))
     return tuple(out)
