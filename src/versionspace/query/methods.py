@@ -233,19 +233,19 @@ _BUILT_IN = (
     ),
     Method(
         "maxherding", "MaxHerding", "coverage", "E_x[max(k(x, x̃) − covered(x), 0)]",
-        "Bae et al. 2024", "N·(T + L)·F, then 64·T·F for each lazy step",
+        "Bae et al. 2024", "N·(T + L)·F, and up to N·T·F for each pick",
         coverage.herding_gain, coverage.choose_herding,
         features=True, labelled=True,
     ),
     Method(
         "pwd-cover", "PWD-Cover", "coverage", "E_x[GE(x)·max(k(x, x̃) − covered(x), 0)]",
-        "versionspace", "M·N·C + N·(T + L)·F, then 64·T·F for each lazy step",
+        "versionspace", "M·N·C + N·(T + L)·F, and up to N·T·F for each pick",
         coverage.pwd_cover_gain, coverage.choose_pwd_cover,
         pool="either", pool_optional=True, members=2, features=True, labelled=True,
     ),
     Method(
         "gvd-cover", "GVD-Cover", "coverage", "E_x[VR(x)·max(k(x, x̃) − covered(x), 0)]",
-        "versionspace", "M·N·C + N·(T + L)·F, then 64·T·F for each lazy step",
+        "versionspace", "M·N·C + N·(T + L)·F, and up to N·T·F for each pick",
         coverage.gvd_cover_gain, coverage.choose_gvd_cover,
         pool="either", pool_optional=True, members=2, features=True, labelled=True,
     ),

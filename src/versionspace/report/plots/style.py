@@ -85,6 +85,9 @@ METHOD_STYLES: dict[str, LineStyle] = {
     "vote-entropy": LineStyle("olive", DASHED, "^"),
     "batchbald": LineStyle("brown", DASHED, "s"),
     "badge": LineStyle("green", DASHED, "D"),
+    "maxherding": LineStyle("green", DOTTED, "P"),
+    "pwd-cover": LineStyle("blue", DOTTED, "X"),
+    "gvd-cover": LineStyle("orange", DASHED, "P"),
 }
 """Styles of the built-in methods; `method_style` derives one for any other method."""
 
