@@ -60,6 +60,12 @@ class Person:
             "() => document.querySelector('#model').textContent.startsWith('Round')", timeout=60_000
         )
 
+    def ahead(self, count):
+        """Wait until this many of the next images are loaded."""
+        self.page.wait_for_function(
+            "count => Number(document.querySelector('#frame').dataset.ahead) >= count", arg=count, timeout=30_000
+        )
+
     def settled(self):
         """Until all answers are on the server."""
         self.page.wait_for_function(
@@ -258,12 +264,13 @@ def test_the_server_is_killed_twice_and_the_page_goes_on(person, served):
     person.open()
     shown = person.label(5)
     person.settled()
-    time.sleep(1)  # the next images are fetched ahead
+    person.ahead(4)
     served.kill()
     shown += person.label(3)
     assert person.page.evaluate("() => Object.keys(localStorage).filter(k => /^versionspace:/.test(k)).length") == 3
-    person.page.wait_for_selector("#trouble:not([hidden])")
-    assert "3 answers are stored here" in person.page.locator("#trouble").inner_text()
+    person.page.wait_for_function(
+        "() => document.querySelector('#trouble').textContent.includes('3 answers are stored here')", timeout=30_000
+    )
     served.start()
     person.settled()
     shown += person.label(3)
@@ -272,6 +279,7 @@ def test_the_server_is_killed_twice_and_the_page_goes_on(person, served):
     assert len(set(shown)) == 11
     person.page.wait_for_selector("#trouble", state="hidden")
 
+    person.ahead(3)
     served.kill()
     shown += person.label(2)
     person.page.close()
@@ -286,7 +294,7 @@ def test_answers_that_wait_in_the_browser_are_sent_after_the_folders_were_moved(
     person.open()
     shown = person.label(2)
     person.settled()
-    time.sleep(1)  # the next images are fetched ahead
+    person.ahead(4)
     served.kill()
     shown += person.label(3)
     person.page.close()

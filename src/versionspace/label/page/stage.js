@@ -52,6 +52,7 @@ export class Stage {
     } finally {
       this.filling = false;
     }
+    this.countAhead();
     this.changed();
   }
 
@@ -61,7 +62,10 @@ export class Stage {
     picture.decoding = "sync";
     task.picture = picture;
     task.ready = new Promise((resolve) => {
-      picture.addEventListener("load", () => resolve(true));
+      picture.addEventListener("load", () => {
+        resolve(true);
+        this.countAhead();
+      });
       picture.addEventListener("error", async () => {
         // An error response means a broken file; no response means the server is away: retry later.
         const answer = await fetch(address).catch(() => null);
@@ -79,8 +83,14 @@ export class Stage {
     return task;
   }
 
+  // How many of the next images are loaded: with these, labelling continues while the server is away.
+  countAhead() {
+    $("frame").dataset.ahead = String(this.ahead.filter((task) => task.picture?.naturalWidth).length);
+  }
+
   advance() {
     this.show(this.ahead.shift() ?? null);
+    this.countAhead();
     if (this.ahead.length < AHEAD - 1) this.fill();
   }
 
