@@ -1,4 +1,4 @@
-"""A browser for the tests of the page, and small campaigns."""
+"""Fixtures: a browser, small campaigns, and the service behind the page."""
 
 import shutil
 import socket
@@ -19,7 +19,7 @@ SWITCHES = [
 
 @pytest.fixture(scope="session")
 def browser(tmp_path_factory):
-    """Debian's Chromium, headless. Where it is missing the page is not tested: the skip says so."""
+    """Headless Chromium; tests of the page are skipped without it."""
     if CHROMIUM is None:
         pytest.skip("THE PAGE IS NOT TESTED: chromium is missing (apt-get install chromium)")
     sync = pytest.importorskip("playwright.sync_api", reason="THE PAGE IS NOT TESTED: pip install playwright")
@@ -33,7 +33,7 @@ def browser(tmp_path_factory):
 
 
 class Folder:
-    """Digits in a folder, with the truth by id."""
+    """Digits in a folder, with the true class of each image id."""
 
     def __init__(self, root: Path, count: int, classes: int) -> None:
         self.photos = root / "photos"
@@ -47,7 +47,7 @@ class Folder:
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """120 images of three digits, and a cache of their own."""
+    """120 images of three digits, with a cache of their own."""
     monkeypatch.setenv("VERSIONSPACE_CACHE", str(tmp_path / "cache"))
     return Folder(tmp_path, 120, 3)
 
@@ -62,7 +62,7 @@ def served(folder):
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory):
-    """A running server for all tests of a file that do not mind each other: 500 images, a budget of 300."""
+    """A running server that several tests of a module share: 500 images, a budget of 300."""
     root = tmp_path_factory.mktemp("shared")
     folder = Folder(root, 500, 3)
     with Server(folder.campaign(300), environment={"VERSIONSPACE_CACHE": str(root / "cache")}) as server:
@@ -71,37 +71,37 @@ def shared(tmp_path_factory):
 
 
 @pytest.fixture
-def desk(folder):
-    """A desk without a trainer, with a budget of 60 for 120 images."""
+def service(folder):
+    """A service without a trainer: 120 images, a budget of 60."""
     from versionspace.campaign.campaign import Campaign
-    from versionspace.label.service import Desk
+    from versionspace.label.service import LabelService
 
     with Campaign.open(folder.campaign(60)) as campaign:
-        made = Desk(campaign, clock=lambda: made.now if hasattr(made, "now") else 0.0)
+        made = LabelService(campaign, clock=lambda: made.now if hasattr(made, "now") else 0.0)
         made.truth, made.photos = folder.truth, folder.photos
         yield made
 
 
 class Home:
-    """The app of a desk on a real socket, in a thread of this process."""
+    """The web application of a service on a real socket, in a thread of this process."""
 
     token = "a-token-that-nobody-guesses"
 
-    def __init__(self, desk) -> None:
+    def __init__(self, service) -> None:
         import uvicorn
 
-        from versionspace.label.api import build, guarded
-        from versionspace.label.auth import Access
+        from versionspace.label.api import create_app
+        from versionspace.label.auth import Access, Guard
         from versionspace.label.image_encoding import ImageEncoder
 
         self.socket = socket.create_server(("127.0.0.1", 0))
         self.port = self.socket.getsockname()[1]
         self.base = f"http://127.0.0.1:{self.port}"
         self.address = f"{self.base}/?token={self.token}"
-        self.truth = getattr(desk, "truth", {})
-        self.showing = ImageEncoder(desk.photos, desk.campaign.dataset)
-        self.app, self.door = build(desk, None, self.showing), Access(self.token, self.port)
-        config = uvicorn.Config(guarded(self.app, self.door), log_level="critical", lifespan="off")
+        self.truth = getattr(service, "truth", {})
+        self.showing = ImageEncoder(service.photos, service.campaign.dataset)
+        self.app, self.door = create_app(service, None, self.showing), Access(self.token, self.port)
+        config = uvicorn.Config(Guard(self.app, self.door), log_level="critical", lifespan="off")
         self.server = uvicorn.Server(config)
         self.thread = threading.Thread(target=self.server.run, args=([self.socket],))
 
@@ -116,14 +116,14 @@ class Home:
 
 
 @pytest.fixture
-def home(desk):
-    with Home(desk) as found:
+def home(service):
+    with Home(service) as found:
         yield found
 
 
 @pytest.fixture
 def stranger(home):
-    """Somebody without the token."""
+    """An HTTP client without the token."""
     import httpx
 
     with httpx.Client(base_url=home.base, timeout=10) as client:
@@ -132,6 +132,6 @@ def stranger(home):
 
 @pytest.fixture
 def client(home, stranger):
-    """Somebody who opened the page."""
+    """An HTTP client that has opened the page."""
     assert stranger.get("/", params={"token": home.token}).status_code == 200
     return stranger

@@ -1,4 +1,4 @@
-"""Many annotators at once, each in a thread with a tab of its own; what each of them was told is remembered."""
+"""Many annotators at once, each in a thread with a session of its own, with a record of what the server replied."""
 
 import threading
 import time
@@ -12,24 +12,25 @@ from label.serving import Client, Server
 
 @dataclass
 class Crowd:
-    """Annotators who know the truth."""
+    """Annotators who always answer correctly."""
 
     server: Server
     people: int
     stop_at: int
-    """Labels, all together."""
+    """Number of labels, all people together."""
     acknowledged: dict[str, tuple[str, str]] = field(default_factory=dict)
-    """Answers that the server said it has: image and class by uid."""
+    """Answers that the server acknowledged: image and class by uid."""
     served: dict[str, list[str]] = field(default_factory=dict)
-    """By image: to whom it was served."""
+    """People that each image was served to."""
     again: set[str] = field(default_factory=set)
-    """Served for a second look."""
+    """Images served for a second look."""
     errors: list[str] = field(default_factory=list)
     seconds: list[float] = field(default_factory=list)
-    """That an answer took, from sending to acknowledgement."""
+    """Seconds from sending an answer to its acknowledgement."""
     waits: int = 0
-    """Times that somebody was given nothing though there was something left."""
+    """Times that a person got no image although labelling was not finished."""
     pause: float = 0.0
+    """Seconds between two answers of one person."""
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def run(self) -> "Crowd":
@@ -46,7 +47,7 @@ class Crowd:
             ahead: list[str] = []
             while len(self.acknowledged) < self.stop_at:
                 if not ahead:
-                    found = self._again(lambda: client.next(want=3))
+                    found = self._retry(lambda: client.next(want=3))
                     if found["finished"]:
                         return
                     ahead = [task["image"] for task in found["tasks"]]
@@ -61,21 +62,21 @@ class Crowd:
                 image = ahead.pop(0)
                 uid, name = uuid.uuid4().hex, self.server.truth[image]
                 began = time.perf_counter()
-                told = self._again(lambda: client.answer(image, name, uid))  # noqa: B023 — called at once
+                reply = self._retry(lambda: client.answer(image, name, uid))  # noqa: B023 — called at once
                 with self.lock:
                     self.seconds.append(time.perf_counter() - began)
-                    if told["taken"] == [uid]:
+                    if reply["taken"] == [uid]:
                         self.acknowledged[uid] = (image, name)
                     else:
-                        self.errors.append(str(told))
+                        self.errors.append(str(reply))
                 time.sleep(self.pause)
-        except Exception as error:  # a thread's error must reach the test
+        except Exception as error:  # the test reads the errors of all threads
             self.errors.append(f"{who}: {error!r}")
         finally:
             client.close()
 
-    def _again(self, call):
-        """As the page does: tries until the server is back."""
+    def _retry(self, call):
+        """Retry until the server is back, as the page does."""
         limit = time.monotonic() + 60
         while True:
             try:

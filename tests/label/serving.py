@@ -1,4 +1,4 @@
-"""A real server on a real folder of images, in its own process, and a client that speaks its protocol."""
+"""A server in its own process on a folder of images, and a client for its HTTP API."""
 
 import json
 import os
@@ -22,7 +22,7 @@ COMMAND = "import typer; from versionspace.cli.label import label; typer.run(lab
 
 
 def digits(folder: Path, count: int, classes: int = 10) -> dict[str, str]:
-    """Digits as PNG files; file to class."""
+    """Write digits as PNG files and return the class of each file."""
     found = load_digits()
     kept = np.flatnonzero(found.target < classes)[:count]
     folder.mkdir(parents=True)
@@ -36,7 +36,7 @@ def digits(folder: Path, count: int, classes: int = 10) -> dict[str, str]:
 
 
 def quick(photos: Path, classes: tuple[str, ...], total: int, **changes: Any) -> Path:
-    """A campaign that trains in a second, placed beside the images."""
+    """Create a campaign that trains in a second, beside the images, and return its folder."""
     values: dict[str, Any] = {
         "data": {"name": str(photos), "classes": list(classes), "balanced": False, "size": 8, "channels": 1},
         "ensemble": {"net": "small", "members": 3},
@@ -53,7 +53,7 @@ def quick(photos: Path, classes: tuple[str, ...], total: int, **changes: Any) ->
 
 
 class Server:
-    """``versionspace label`` as a process of its own."""
+    """``versionspace label`` in a process of its own."""
 
     def __init__(self, folder: Path, *options: str, environment: dict[str, str] | None = None) -> None:
         self.folder, self.options, self.environment = folder, options, environment or {}
@@ -77,7 +77,7 @@ class Server:
                 return self
             except (httpx.HTTPError, OSError, ValueError):
                 time.sleep(0.1)
-        raise AssertionError("the server did not come up: " + (self.folder / ".server.log").read_text())
+        raise AssertionError("the server did not start: " + (self.folder / ".server.log").read_text())
 
     @property
     def key(self) -> dict[str, Any]:
@@ -92,13 +92,13 @@ class Server:
         return f"{self.base}/?token={self.key['token']}"
 
     def kill(self) -> None:
-        """As if the power had gone."""
+        """Kill the process, as a power cut would."""
         assert self.process is not None
         self.process.send_signal(signal.SIGKILL)
         self.process.wait()
 
     def stop(self) -> int:
-        """As Ctrl-C does."""
+        """Interrupt the process, as Ctrl-C does, and return its exit code."""
         assert self.process is not None
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGINT)
@@ -118,7 +118,7 @@ class Server:
 
 
 class Client:
-    """A person's tab, without the browser."""
+    """A browser tab without the browser."""
 
     def __init__(self, server: Server, who: str = "") -> None:
         self.http = httpx.Client(base_url=server.base, timeout=20)
@@ -134,8 +134,8 @@ class Client:
         return self.post("/api/next", session=self.session, who=self.who, have=list(have), want=want, **more)
 
     def answer(self, image: str, name: str | None = None, uid: str = "", **more: Any) -> Any:
-        one = {"uid": uid or uuid.uuid4().hex, "kind": "class", "image": image, "name": name, "seconds": 0.5} | more
-        return self.post("/api/answers", session=self.session, who=self.who, answers=[one])
+        answer = {"uid": uid or uuid.uuid4().hex, "kind": "class", "image": image, "name": name, "seconds": 0.5} | more
+        return self.post("/api/answers", session=self.session, who=self.who, answers=[answer])
 
     def status(self) -> Any:
         return self.http.get("/api/status", params={"session": self.session, "who": self.who}).json()

@@ -84,7 +84,7 @@ def test_a_body_that_is_too_large_is_refused_also_when_it_hides_its_length(clien
 
 @pytest.mark.parametrize("path", [
     "/image/../../../etc/passwd", "/image/..%2f..%2f..%2fetc%2fpasswd", "/static/../api.py", "/static/..%2fdesk.py",
-    "/static/%2e%2e/desk.py", "/image/00000.png", "/image/%00", "/static/index.html/..",
+    "/static/%2e%2e/service.py", "/image/00000.png", "/image/%00", "/static/index.html/..",
 ])  # fmt: skip
 def test_no_path_leads_to_a_file(home, client, path):
     connection = http.client.HTTPConnection("127.0.0.1", home.port, timeout=10)
@@ -96,7 +96,7 @@ def test_no_path_leads_to_a_file(home, client, path):
     connection.close()
     assert response.status in (404, 422), path
     assert b"root:" not in content
-    assert b"class Desk" not in content
+    assert b"class LabelService" not in content
 
 
 def test_the_policy_lets_no_script_in(client):
@@ -121,7 +121,7 @@ def test_a_script_in_a_class_name_stays_text_and_control_characters_are_refused(
         assert sent.status_code == 422, repr(bad)
 
 
-def test_formulas_do_not_leave_in_the_table(client, desk):
+def test_formulas_do_not_leave_in_the_table(client, service):
     client.post("/api/class", json={"name": "=HYPERLINK(1)"}, headers=WRITE)
     image = client.post("/api/next", json=wanted(), headers=WRITE).json()["tasks"][0]["image"]
     answer = {"uid": "formula-1", "kind": "class", "image": image, "name": "=HYPERLINK(1)"}
@@ -132,18 +132,18 @@ def test_formulas_do_not_leave_in_the_table(client, desk):
     assert row[4] == "'@me"
 
 
-def test_images_come_by_id_encoded_anew(home, client, desk):
+def test_images_come_by_id_encoded_anew(home, client, service):
     image = client.post("/api/next", json=wanted(), headers=WRITE).json()["tasks"][0]["image"]
     response = client.get(f"/image/{image}")
     assert response.headers["content-type"] == "image/png"
-    file = desk.photos / home.showing.files[image]
+    file = service.photos / home.showing.files[image]
     assert response.content != file.read_bytes()
     assert np.array_equal(np.asarray(Image.open(io.BytesIO(response.content))), np.asarray(Image.open(file)))
 
 
-def test_a_file_that_changed_is_not_shown_in_its_place(home, client, desk):
+def test_a_file_that_changed_is_not_shown_in_its_place(home, client, service):
     image = client.post("/api/next", json=wanted(), headers=WRITE).json()["tasks"][0]["image"]
-    Image.new("L", (8, 8), 200).save(desk.photos / home.showing.files[image])
+    Image.new("L", (8, 8), 200).save(service.photos / home.showing.files[image])
     response = client.get(f"/image/{image}")
     assert response.status_code == 410
     assert "changed" in response.json()["detail"]

@@ -40,7 +40,7 @@ def test_a_new_campaign_begins_in_its_own_folder_and_is_locked_to_it(folder):
             assert (place / ".label.json").stat().st_mode & 0o077 == 0, "the key is for its owner alone"
             assert read_campaign(place).config.budget.total == 40
             assert "no other process" in typed(campaign=place)
-            assert "nothing new for the campaign" in typed(folder.photos, campaign=place, classes="0,1")
+            assert "no change for the campaign" in typed(folder.photos, campaign=place, classes="0,1")
         finally:
             process.kill()
     assert sorted(p.name for p in folder.photos.iterdir() if not p.name.endswith(".png")) == []

@@ -13,7 +13,7 @@ from versionspace.errors import InputError
 from versionspace.label.create import campaign_folder, class_names, new_config
 from versionspace.label.import_labels import commit_import, read_labels
 from versionspace.label.label_studio import choices, tasks
-from versionspace.label.service import Desk
+from versionspace.label.service import LabelService
 from versionspace.store import read_campaign
 
 
@@ -146,18 +146,18 @@ def test_imported_labels_are_trained_on_or_audited_but_never_asked(folder, tmp_p
         assert audit
         assert not audit & set(campaign.state.training_labels()), "the audit is never trained on"
         assert commit_import(campaign, found) == 0, "once"
-        desk = Desk(campaign)
-        assert desk.order() is not None, "it can train at once"
-        served = {t.image for t in desk.next("tab", "", (), 12).tasks}
+        service = LabelService(campaign)
+        assert service.next_round_size() is not None, "it can train at once"
+        served = {t.image for t in service.next_questions("tab", "", (), 12).questions}
         assert not served & set(found.names)
         assert campaign.state.problems == []
 
 
-def test_what_goes_out_to_label_studio_comes_back(desk):
-    image = desk.next("tab", "", (), 1).tasks[0].image
-    desk.campaign.accept({image: "1"}, who="anna")
-    files = dict(zip(desk.campaign.dataset.train.ids.tolist(), desk.campaign.dataset.train.files, strict=True))
-    out = tasks(read_campaign(desk.campaign.folder), files, prefix="/data/local-files/?d=photos/")
+def test_what_goes_out_to_label_studio_comes_back(service):
+    image = service.next_questions("tab", "", (), 1).questions[0].image
+    service.campaign.accept({image: "1"}, who="anna")
+    files = dict(zip(service.campaign.dataset.train.ids.tolist(), service.campaign.dataset.train.files, strict=True))
+    out = tasks(read_campaign(service.campaign.folder), files, prefix="/data/local-files/?d=photos/")
     (one,) = choices(out)
     assert (one.files[0], one.name, one.image) == (f"photos/{files[image]}", "1", image)
 
@@ -178,9 +178,9 @@ def test_a_loop_of_ones_own_and_the_page_go_on_with_each_others_answers(folder):
         assert [Path(f).suffix for f in proposal.files] == [".png"] * len(proposal.ids)
         campaign.accept({i: folder.truth[i] for i in proposal.ids})
     with vs.label_folder(campaign=campaign.folder.path, budget=30) as again:
-        desk = Desk(again)
-        assert (desk.spent(), desk.total) == (len(proposal.ids), 30)
-        task = desk.next("tab", "", (), 1).tasks[0]
+        service = LabelService(again)
+        assert (service.spent(), service.budget) == (len(proposal.ids), 30)
+        task = service.next_questions("tab", "", (), 1).questions[0]
         assert task.image not in proposal.ids
     with pytest.raises(InputError, match="no change"):
         vs.label_folder(folder.photos, ["other", "classes"])

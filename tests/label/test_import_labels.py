@@ -7,7 +7,7 @@ import versionspace as vs
 from versionspace.cli.main import app
 from versionspace.errors import InputError
 from versionspace.label.create import new_config
-from versionspace.label.service import Desk
+from versionspace.label.service import LabelService
 
 
 @pytest.fixture
@@ -21,9 +21,9 @@ def table(folder, tmp_path):
 
 def left(campaign):
     """Labels that the person is still asked for."""
-    desk = Desk(campaign)
-    assert desk.total - desk.spent() == campaign.budget - campaign.state.spent()
-    return desk.total - desk.spent()
+    service = LabelService(campaign)
+    assert service.budget - service.spent() == campaign.budget - campaign.state.spent()
+    return service.budget - service.spent()
 
 
 def test_the_budget_is_what_the_person_gives_and_so_is_a_larger_one(folder, table):

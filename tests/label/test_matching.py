@@ -9,9 +9,9 @@ import pytest
 import versionspace as vs
 from versionspace.data import Dataset, Subset
 from versionspace.errors import InputError
+from versionspace.label.export import labels_csv
 from versionspace.label.import_labels import match_rows
 from versionspace.label.label_studio import LabelledFile, spellings
-from versionspace.label.status import labels_csv
 
 
 def images(*files):
@@ -152,11 +152,8 @@ def test_a_label_does_not_go_to_what_has_the_name_of_its_image_now(folder, tmp_p
         ids = campaign.propose().ids
         campaign.accept(dict.fromkeys(ids, "1"))
         files = campaign.images.files
-        text = (
-            labels_csv(campaign.state, files)
-            if form == "csv"
-            else json.dumps(tasks(read_campaign(campaign.folder), files))
-        )
+        record = read_campaign(campaign.folder)
+        text = labels_csv(campaign.state, files) if form == "csv" else json.dumps(tasks(record, files))
     path = tmp_path / f"labels.{form}"
     path.write_text(text)
     other = next(i for i in files if i not in ids)

@@ -1,4 +1,4 @@
-"""A person's campaign goes on after an upgrade, and wherever its folders lie."""
+"""A person's campaign resumes after an upgrade, and after its folders were moved."""
 
 import logging
 import shutil
@@ -20,7 +20,7 @@ def resumed(folder):
         return [event.environment for event in ledger.events() if event.kind == "resumed"]
 
 
-def test_other_versions_are_written_down_said_once_and_gone_on_with(folder, monkeypatch, caplog):
+def test_changed_versions_are_recorded_and_warned_about_once(folder, monkeypatch, caplog):
     kept = folder.campaign(60)
     with Campaign.open(kept) as campaign:
         campaign.accept({i: folder.truth[i] for i in campaign.propose().ids})
@@ -38,7 +38,7 @@ def test_other_versions_are_written_down_said_once_and_gone_on_with(folder, monk
     assert "9.9" not in caplog.text
 
 
-def test_after_its_end_an_upgrade_is_written_down_too(folder, monkeypatch):
+def test_an_upgrade_after_the_end_is_recorded_too(folder, monkeypatch):
     kept = folder.campaign(20)
     with Campaign.open(kept) as campaign:
         for proposal in campaign:
@@ -51,7 +51,7 @@ def test_after_its_end_an_upgrade_is_written_down_too(folder, monkeypatch):
     assert [found["versions"]["numpy"] for found in resumed(kept)] == ["9.9"]
 
 
-def test_another_network_is_still_refused(folder):
+def test_a_changed_network_is_refused(folder):
     kept = folder.campaign(60)
     Campaign.open(kept).close()
     path = kept / "campaign.toml"
@@ -60,7 +60,7 @@ def test_another_network_is_still_refused(folder):
         Campaign.open(kept)
 
 
-def test_photos_and_campaign_are_moved_together(folder, tmp_path):
+def test_photos_and_campaign_may_be_moved_together(folder, tmp_path):
     with Campaign.open(folder.campaign(60)) as campaign:
         first = campaign.propose()
         campaign.accept({first.ids[0]: "1"})
@@ -77,18 +77,18 @@ def test_photos_and_campaign_are_moved_together(folder, tmp_path):
     assert read_campaign(kept).config.data.name == str(photos)
     with vs.label_folder(campaign=kept) as campaign:
         assert campaign.state.spent() == 1
-    assert Trainer(kept, lambda news: None).runner.images.missing == frozenset(), "it looks there too"
+    assert Trainer(kept, lambda news: None).runner.images.missing == frozenset(), "the trainer finds them too"
 
 
-def test_folders_are_moved_before_anything_was_asked(folder, tmp_path):
-    kept = folder.campaign(60)  # and then the lights went out
+def test_photos_may_be_moved_before_anything_was_asked(folder, tmp_path):
+    kept = folder.campaign(60)
     photos = folder.photos.rename(tmp_path / "elsewhere")
     with vs.label_folder(photos, campaign=kept) as campaign:
         assert campaign.propose().purpose == "audit"
     assert read_campaign(kept).config.data.name == str(photos)
 
 
-def test_the_folder_that_is_given_is_used_though_the_old_one_is_still_there(folder, tmp_path):
+def test_the_given_folder_is_used_even_if_the_old_one_still_exists(folder, tmp_path):
     kept = folder.campaign(60)
     Campaign.open(kept).close()
     new = shutil.copytree(folder.photos, tmp_path / "copy")
@@ -100,7 +100,7 @@ def test_the_folder_that_is_given_is_used_though_the_old_one_is_still_there(fold
     link = tmp_path / "link"
     link.symlink_to(new)
     with vs.label_folder(link, campaign=kept) as campaign:
-        assert campaign.config.data.name == str(new), "another way to the same place"
+        assert campaign.config.data.name == str(new), "a link to the same folder"
 
 
 def test_a_folder_with_other_images_is_refused_and_nothing_is_written(folder, tmp_path):

@@ -17,7 +17,7 @@ from versionspace.cli.main import app
 from versionspace.data import load
 from versionspace.errors import InputError
 from versionspace.label.import_labels import read_labels
-from versionspace.label.service import Desk
+from versionspace.label.service import LabelService
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere all file names are text")
 
@@ -41,9 +41,9 @@ def odd(folder):
 @pytest.fixture
 def page(odd):
     with Campaign.open(odd.kept) as campaign:
-        desk = Desk(campaign)
-        desk.photos = odd.photos
-        with Home(desk) as home, httpx.Client(base_url=home.base, timeout=10) as client:
+        service = LabelService(campaign)
+        service.photos = odd.photos
+        with Home(service) as home, httpx.Client(base_url=home.base, timeout=10) as client:
             assert client.get("/", params={"token": home.token}).status_code == 200
             yield client
 

@@ -8,7 +8,7 @@ import pytest
 
 from label.conftest import Folder
 from label.serving import Server
-from versionspace.label.guesses import restored
+from versionspace.label.guesses import load_guesses
 from versionspace.store import read_campaign, verify
 
 pytestmark = pytest.mark.slow
@@ -149,7 +149,7 @@ def test_heads_are_trained_while_a_person_labels_and_are_right_soon(browser, fol
         record = read_campaign(server.folder)
         assert (record.ended, record.config.ensemble.net) == ("budget", "heads")
         assert record.measured_rounds()[-1].metrics.fit == 1.0
-        guesses = restored(record.folder, record.split()["pool"].tolist())
+        guesses = load_guesses(record.folder, record.split()["pool"].tolist())
     right = [guesses.about(image).name == name for image, name in folder.truth.items()]
     assert sum(right) / len(right) > 0.9
 

@@ -12,10 +12,10 @@ OLD = {"class": "0", "agreement": 0.9}
 NEW = {"class": "1", "agreement": 0.95}
 
 
-def a_newer_model(desk):
-    size = len(desk.pool)
+def a_newer_model(service):
+    size = len(service.pool)
     votes = {"majority": np.ones(size, np.int32), "agreement": np.full(size, 0.95, np.float32)}
-    desk.guesses = Guesses.of(2, ("0", "1", "2"), ids=desk.pool, **votes)
+    service.guesses = Guesses.of(2, ("0", "1", "2"), ids=service.pool, **votes)
 
 
 def answered(person, key="1"):
@@ -37,17 +37,17 @@ def shown(person, when):
 
 def guess_of(person, image):
     person.settled()
-    return person.desk.state.labels[image].details["guess"]
+    return person.service.state.labels[image].details["guess"]
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_a_model_that_comes_between_the_image_and_the_answer_changes_nothing(table, when):  # noqa: F811
     person = table()
     shown(person, when)
-    a_newer_model(person.desk)
+    a_newer_model(person.service)
     image = answered(person)
     assert guess_of(person, image) == OLD | {"shown": when}
-    assert list(person.desk.history.doubtful) == [], "the person was of the model's mind"
+    assert list(person.service.history.doubtful) == [], "the person was of the model's mind"
     if when == "after":
         assert "The model: 0 (90% of its members)" in person.page.locator("#toast").inner_text()
 
@@ -68,20 +68,20 @@ def test_a_setting_that_is_changed_under_an_image_counts_from_the_next_one_on(ta
 
 def test_what_is_hidden_is_stored_as_hidden_with_the_newest_guess(table):  # noqa: F811
     person = table()
-    a_newer_model(person.desk)
+    a_newer_model(person.service)
     image = answered(person)
     assert guess_of(person, image) == NEW | {"shown": "hidden"}
-    assert list(person.desk.history.doubtful) == [image], "a second look needs no guess that was seen"
+    assert list(person.service.history.doubtful) == [image], "a second look needs no guess that was seen"
 
 
 def test_before_the_first_model_nothing_was_seen_whatever_is_set(table):  # noqa: F811
     person = table()
-    person.desk.guesses = None
+    person.service.guesses = None
     with person.page.expect_response("**/api/next"):
         person.page.select_option("#when", "before")
     answered(person)
     assert person.page.locator("#guess").is_hidden()
-    a_newer_model(person.desk)
+    a_newer_model(person.service)
     assert guess_of(person, answered(person)) == NEW | {"shown": "hidden"}
 
 
@@ -102,12 +102,12 @@ def test_a_grid_is_stored_with_the_guess_that_it_was_made_of(table):  # noqa: F8
     page = person.page
     cells = grid(person)
     page.locator(".cell").nth(4).click()
-    a_newer_model(person.desk)
+    a_newer_model(person.service)
     page.keyboard.press("Enter")
     page.wait_for_function("() => document.querySelector('#toast').textContent.startsWith('8 ×')")
     for image in cells[:4] + cells[5:]:
         assert guess_of(person, image) == OLD | {"shown": "before"}
-    assert list(person.desk.history.doubtful) == []
+    assert list(person.service.history.doubtful) == []
     page.locator("#grid-leave").click()
     page.wait_for_function("id => document.querySelector('#frame img')?.src.endsWith(id)", arg=cells[4])
     person.seen()

@@ -9,7 +9,7 @@ from label.conftest import Folder, Home
 from label.test_page import Person
 from versionspace.campaign.campaign import Campaign
 from versionspace.label.messages import Guesses
-from versionspace.label.service import Desk
+from versionspace.label.service import LabelService
 
 pytestmark = pytest.mark.slow
 
@@ -28,19 +28,19 @@ def table(browser, tmp_path, monkeypatch):
         def opened(classes=("0", "1", "2"), query="", clock=False):
             folder = Folder(tmp_path, 200, 10)
             folder.classes = classes
-            desk = Desk(stack.enter_context(Campaign.open(folder.campaign(150))))
-            desk.truth, desk.photos = folder.truth, folder.photos
-            size = len(desk.pool)
+            service = LabelService(stack.enter_context(Campaign.open(folder.campaign(150))))
+            service.truth, service.photos = folder.truth, folder.photos
+            size = len(service.pool)
             votes = {"majority": np.zeros(size, np.int32), "agreement": np.full(size, 0.9, np.float32)}
-            desk.guesses = Guesses.of(1, classes, ids=desk.pool, **votes)
-            home = stack.enter_context(Home(desk))
+            service.guesses = Guesses.of(1, classes, ids=service.pool, **votes)
+            home = stack.enter_context(Home(service))
             context = browser.new_context(viewport={"width": 1280, "height": 800})
             stack.callback(context.close)
             page = context.new_page()
             if clock:
                 page.clock.install()
             person = Person(page, home, classes)
-            person.desk = desk
+            person.service = service
             people.append(person)
             return person.open(query)
 
@@ -69,7 +69,7 @@ def grid(person):
 def stored(person):
     """Answers in the order they came: the class, or why there is none."""
     person.settled()
-    return [given.name or given.reason for given in person.desk.history.given]
+    return [given.name or given.reason for given in person.service.history.answers]
 
 
 def test_enter_on_another_button_does_what_that_button_does(table):
@@ -193,10 +193,10 @@ def test_a_grid_of_another_class_is_asked_for_and_enter_no_longer_confirms_the_o
 
 def test_grids_that_are_leafed_through_are_not_asked_and_leave_room_for_what_the_tab_has(table):
     person = table(tuple("0123456789"))
-    page, desk = person.page, person.desk
+    page, service = person.page, person.service
     fetched_ahead(page)
-    desk.extend(12)
-    asked = set(desk.state.places)
+    service.set_budget(12)
+    asked = set(service.state.places)
     shown = grid(person)
     assert len(shown) == 12 - 5, "five are there one by one"
     page.locator("#grid-side").select_option("5")
@@ -205,20 +205,20 @@ def test_grids_that_are_leafed_through_are_not_asked_and_leave_room_for_what_the
     page.wait_for_selector("#grid", state="hidden")
     page.wait_for_timeout(300)
     assert grid(person) == shown[:6], "one more is there one by one"
-    assert len(set(desk.state.places) - asked) <= 1
+    assert len(set(service.state.places) - asked) <= 1
     page.keyboard.press("Enter")
     page.wait_for_selector("#grid", state="hidden")
     assert stored(person) == ["0"] * 6
     person.label(6)
     page.wait_for_selector("#finished:not([hidden])")
-    assert desk.spent() == 12
+    assert service.spent() == 12
 
 
 def test_a_grid_that_is_left_while_another_is_on_its_way_is_left(table):
     person = table(tuple("0123456789"))
     page, held = person.page, []
     fetched_ahead(page)
-    person.desk.extend(12)
+    person.service.set_budget(12)
     grid(person)
     page.route("**/api/grid", lambda route: route.continue_() if held else held.append(route))
     page.keyboard.press("1")
@@ -228,18 +228,18 @@ def test_a_grid_that_is_left_while_another_is_on_its_way_is_left(table):
         held[0].continue_()
     page.wait_for_timeout(200)
     assert page.locator("#grid").is_hidden()
-    assert len(person.desk.leases.held()) <= 6, "the tab has nothing that it does not show"
+    assert len(person.service.leases.held()) <= 6, "the tab has nothing that it does not show"
     person.label(12)
     page.wait_for_selector("#finished:not([hidden])")
-    assert person.desk.spent() == 12
+    assert person.service.spent() == 12
 
 
 def test_of_two_grids_on_their_way_the_one_that_was_asked_for_last_is_shown(table):
     person = table()
     page, held = person.page, []
-    size = len(person.desk.pool)
+    size = len(person.service.pool)
     votes = {"majority": np.arange(size, dtype=np.int32) % 2, "agreement": np.full(size, 0.9, np.float32)}
-    person.desk.guesses = Guesses.of(1, ("0", "1", "2"), ids=person.desk.pool, **votes)
+    person.service.guesses = Guesses.of(1, ("0", "1", "2"), ids=person.service.pool, **votes)
     grid(person)
     page.route("**/api/grid", lambda route: route.continue_() if held else held.append(route))
     page.keyboard.press("2")
@@ -316,7 +316,7 @@ def test_an_image_that_the_grid_cannot_show_comes_one_by_one_and_has_no_label_be
     page.keyboard.press("Enter")
     page.wait_for_function("() => document.querySelector('#toast').textContent.startsWith('8 ×')")
     assert stored(person) == ["0"] * 8
-    assert cut[0] not in person.desk.state.labels
+    assert cut[0] not in person.service.state.labels
     page.locator("#grid-leave").click()
     page.wait_for_function("id => document.querySelector('#frame img')?.src.endsWith(id)", arg=cut[0])
 
@@ -344,7 +344,7 @@ def test_undo_takes_back_the_last_answer_though_an_older_list_of_answers_comes_l
     page.keyboard.press("Backspace")
     page.wait_for_function("id => document.querySelector('#frame img').src.endsWith(id)", arg=last)
     person.settled()
-    assert {image: given.name for image, given in person.desk.history.standing.items()} == {first: "0"}
+    assert {image: given.name for image, given in person.service.history.current.items()} == {first: "0"}
     page.unroute("**/api/status*")
 
 
@@ -364,7 +364,7 @@ def test_typing_a_name_stores_that_class_and_nothing_else(table, name):
     page.keyboard.press("Backspace")
     page.wait_for_function("id => document.querySelector('#frame img').src.endsWith(id)", arg=first)
     person.settled()
-    assert person.desk.state.labels[first].name is None, "undo takes it back"
+    assert person.service.state.labels[first].name is None, "undo takes it back"
 
 
 ALIKE = ("caterpillar", "bobcat", "Cat", "cat", "catfish", "two cats", "dog", "eel", "fox", "hen", "ibex", "jay")
@@ -409,7 +409,7 @@ def test_enter_that_ends_a_word_of_an_input_method_neither_stores_nor_adds_a_cla
     assert page.locator("#adding[open]").count() == 1
     page.keyboard.press("Enter")
     page.wait_for_selector("#adding", state="hidden")
-    assert person.desk.state.classes == ["犬", "猫", *MANY, "いぬ"]
+    assert person.service.state.classes == ["犬", "猫", *MANY, "いぬ"]
 
 
 def test_commands_come_after_a_full_stop_where_letters_type_names(table):
@@ -481,6 +481,6 @@ def test_a_class_with_a_long_name_or_a_tab_in_it_is_answered_after_a_weekend(tab
         page.wait_for_function("id => !document.querySelector('#frame img').src.endsWith(id)", arg=image)
         person.seen()
     assert stored(person) == [LONG, "with\ttab"]
-    given = person.desk.history.given
-    assert [g.shown["seconds"] for g in given] == [86400, 86400]
+    given = person.service.history.answers
+    assert [g.details["seconds"] for g in given] == [86400, 86400]
     assert {g.who for g in given} == {"x" * 39 + "\U0001f600"}

@@ -1,4 +1,4 @@
-"""Nothing acknowledged is lost: servers and trainers are killed for real, while people label."""
+"""No acknowledged answer is lost when servers and trainers are killed while people label."""
 
 import os
 import signal
@@ -46,7 +46,7 @@ def until(condition, seconds=60):
         if found := condition():
             return found
         time.sleep(0.05)
-    raise AssertionError("it did not happen in time")
+    raise AssertionError("timed out")
 
 
 def trainer_of(server):
@@ -54,17 +54,17 @@ def trainer_of(server):
 
 
 def assert_all_kept(server, crowd):
-    """Every acknowledged answer is an event of its own, on its own image, and the folder is whole."""
+    """Every acknowledged answer is one event about its own image, and the ledger has no problems."""
     with Ledger.view(server.folder / "ledger.sqlite") as ledger:
         answered = [e for e in ledger.events() if e.kind == "answered"]
     stored = {e.uid: (e.body["id"], e.body["class"]) for e in answered}
-    assert len(stored) == len(answered), "an event is there twice"
-    assert crowd.acknowledged.items() <= stored.items(), "an acknowledged answer is lost"
+    assert len(stored) == len(answered), "an answer was stored twice"
+    assert crowd.acknowledged.items() <= stored.items(), "an acknowledged answer was lost"
     assert all(server.truth[image] == name for image, name in stored.values())
     assert read_campaign(server.folder).state.problems == []
 
 
-def test_the_server_is_killed_at_any_moment_while_people_label(folder):
+def test_the_server_may_be_killed_at_any_moment(folder):
     with Server(folder.campaign(70)) as server:
         server.truth = folder.truth
         crowd = Crowd(server, 3, 60, pause=0.1)
@@ -83,10 +83,10 @@ def test_the_server_is_killed_at_any_moment_while_people_label(folder):
         assert_all_kept(server, crowd)
         assert verify(server.folder) == {server.folder: []}
         twice = [image for image, who in crowd.served.items() if len(who) > 1]
-        assert len(twice) <= 2 * 3 * 3, "only what was on a screen when the server died may be served again"
+        assert len(twice) <= 2 * 3 * 3, "only images on a screen when the server died may be served again"
 
 
-def test_the_trainer_is_killed_and_labelling_goes_on(folder):
+def test_labelling_continues_when_the_trainer_is_killed(folder):
     with Server(folder.campaign(100)) as server:
         server.truth = folder.truth
         client = Client(server)
@@ -108,21 +108,21 @@ def test_the_trainer_is_killed_and_labelling_goes_on(folder):
         hidden = split.rename(split.with_name("hidden.npz"))
         os.kill(second, signal.SIGKILL)
         told = until(lambda: "split.npz" in (s := client.status())["training"]["trouble"] and s, 30)
-        assert client.next()["tasks"], "labelling goes on without any trainer"
+        assert client.next()["tasks"], "labelling continues without a trainer"
         hidden.rename(split)
         until(lambda: client.status()["training"]["stage"] == "idle", 30)
         client.close()
 
 
-def test_a_trainer_that_is_started_again_goes_on_without_an_image_that_is_gone(folder):
+def test_a_restarted_trainer_leaves_out_missing_images(folder):
     def label(count):
         for _ in range(count):
             image = client.next()["tasks"][0]["image"]
             client.answer(image, server.truth[image])
         return image
 
-    def killed(images):
-        """The trainer dies; the next one has looked at the folder and trained a round on what is there."""
+    def problems_after_kill(images):
+        """Kill the trainer, wait for a round of the next one on this many images, and return the page's problems."""
         old = trainer_of(server)
         os.kill(old, signal.SIGKILL)
         until(lambda: [pid for pid in children(server.process.pid) if pid != old], 20)
@@ -138,14 +138,14 @@ def test_a_trainer_that_is_started_again_goes_on_without_an_image_that_is_gone(f
         file = next(f for f in folder.photos.iterdir() if sha256(f.read_bytes()).hexdigest() == image)
         content = file.read_bytes()
         file.unlink()
-        assert [text.partition(",")[0] for text in killed(119)] == [f"{file.name}: gone"]
+        assert [text.partition(",")[0] for text in problems_after_kill(119)] == [f"{file.name}: missing"]
         file.write_bytes(content)
-        assert killed(120) == []
+        assert problems_after_kill(120) == []
         assert read_campaign(server.folder).state.problems == []
         client.close()
 
 
-def test_a_crowd_labels_while_training_runs(tmp_path, monkeypatch):
+def test_many_people_label_while_training_runs(tmp_path, monkeypatch):
     monkeypatch.setenv("VERSIONSPACE_CACHE", str(tmp_path / "cache"))
     folder = Folder(tmp_path, 700, 10)
     with Server(folder.campaign(400)) as server:
@@ -156,7 +156,7 @@ def test_a_crowd_labels_while_training_runs(tmp_path, monkeypatch):
         record = read_campaign(server.folder)
         assert record.spent == 400
         times = Counter(image for image, _ in crowd.acknowledged.values())
-        assert {image for image, n in times.items() if n > 1} <= crowd.again, "asked twice without need"
+        assert {image for image, n in times.items() if n > 1} <= crowd.again, "asked twice without a second look"
         until(lambda: read_campaign(server.folder).ended == "budget")
         assert server.stop() == 130
         assert verify(server.folder) == {server.folder: []}

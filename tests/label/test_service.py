@@ -1,4 +1,4 @@
-"""The campaign behind the page, without web and without trainer: what is served, stored and taken back."""
+"""The service behind the page, without web server and trainer: questions, answers, undo and rounds."""
 
 import numpy as np
 import pytest
@@ -7,24 +7,30 @@ from metrics import round_metrics
 from versionspace.campaign.campaign import Campaign
 from versionspace.campaign.round import proposal_event
 from versionspace.errors import InputError
-from versionspace.label import queue as pacing
-from versionspace.label.messages import Answer
-from versionspace.label.queue import SECONDS
-from versionspace.label.service import Desk
+from versionspace.label import pacing
+from versionspace.label.leases import LEASE_SECONDS
+from versionspace.label.messages import Answer, PoolVotes
+from versionspace.label.service import LabelService
+from versionspace.label.trainer_messages import RoundResult
 from versionspace.store import Event, StoreError, read_campaign
 
 
-def one(image, name, uid, **more):
+def reply(image, name, uid, **more):
     return Answer(uid, more.pop("kind", "class"), image, name, **more)
 
 
-def labelled(desk, count, session="tab", who=""):
-    """Answers the next images truly, one by one."""
+def images(batch):
+    return [question.image for question in batch.questions]
+
+
+def label(service, count, session="tab", who=""):
+    """Answer the next images correctly, one by one, and return them."""
     done = []
     for number in range(count):
-        task = desk.next(session, who, (), 1).tasks[0]
-        desk.answer(session, who, [one(task.image, desk.truth[task.image], f"{session}-{number}-{task.image[:20]}")])
-        done.append(task.image)
+        question = service.next_questions(session, who, (), 1).questions[0]
+        image = question.image
+        service.answer(session, who, [reply(image, service.truth[image], f"{session}-{number}-{image[:20]}")])
+        done.append(image)
     return done
 
 
@@ -32,412 +38,440 @@ def metrics(labels, **more):
     return round_metrics(labels=labels, classes={"0": 1, "1": 1, "2": 1}).to_body() | more
 
 
-def a_round(desk, round_, ids, agreement=1.0, audit=None):
-    """What a trainer would send: the metrics, a proposal, and votes for the truth."""
-    votes = np.array([int(desk.truth[i]) for i in desk.pool], np.int32)
-    guesses = {"classes": ["0", "1", "2"], "majority": votes, "agreement": np.full(len(votes), agreement, np.float32)}
-    labels = sum(desk.classes().values())
+def commit_round(service, round_, ids, agreement=1.0, audit=None):
+    """Commit what a trainer would send: metrics, a proposal, and votes for the true classes."""
+    votes = np.array([int(service.truth[i]) for i in service.pool], np.int32)
+    pool_votes = PoolVotes(("0", "1", "2"), votes, np.full(len(votes), agreement, np.float32))
+    labels = sum(service.class_counts().values())
     events = [
         Event("measured", round_, metrics(labels, audit=audit)),
         proposal_event(round_, 0, "query", np.array(ids), np.ones(len(ids))),
     ]
-    desk.trained(events, guesses, 2.0)
+    service.commit_round(RoundResult(events, pool_votes), 2.0)
 
 
-def untouched(desk, count):
-    return [i for i in desk.spread.ids if i not in desk.state.places][:count]
+def never_asked(service, count):
+    return [i for i in service.farthest_first.ids if i not in service.state.places][:count]
 
 
-def test_no_image_is_served_twice_and_every_answer_is_in_the_ledger(desk):
-    shown = labelled(desk, 25)
+def test_no_image_is_served_twice_and_every_answer_is_in_the_ledger(service):
+    shown = label(service, 25)
     assert len(set(shown)) == 25
-    stored = read_campaign(desk.campaign.folder.path).state
-    assert {i: label.name for i, label in stored.labels.items()} == {i: desk.truth[i] for i in shown}
+    stored = read_campaign(service.campaign.folder.path).state
+    assert {i: label.name for i, label in stored.labels.items()} == {i: service.truth[i] for i in shown}
     assert stored.problems == []
 
 
-def test_counts_kept_up_are_those_of_a_fresh_start(desk):
-    shown = labelled(desk, 4)
-    audit = desk.asked.audit()[0]
-    desk.answer("tab", "", [
-        Answer("a-skip-1", "skip", shown[0]), one(shown[1], "2", "a-change"), one(audit, "1", "an-audit"),
-        Answer("undo-change", "undo", shown[1], of="a-change"), Answer("undo-first", "undo", shown[2],
-                                                                       of=f"tab-2-{shown[2][:20]}"),
+def test_views_of_a_running_service_equal_those_after_a_restart(service):
+    shown = label(service, 4)
+    audit = service.asks.of_audit()[0]
+    service.answer("tab", "", [
+        Answer("a-skip-1", "skip", shown[0]), reply(shown[1], "2", "a-change"), reply(audit, "1", "an-audit"),
+        Answer("undo-change", "undo", shown[1], undoes="a-change"), Answer("undo-first", "undo", shown[2],
+                                                                       undoes=f"tab-2-{shown[2][:20]}"),
     ])  # fmt: skip
-    fresh = Desk(desk.campaign)
-    assert (desk.spent(), desk.classes()) == (fresh.spent(), fresh.classes())
-    assert desk.spent() == 4 - 2 + 1
+    fresh = LabelService(service.campaign)
+    assert (service.history, service.asks, service.counts) == (fresh.history, fresh.asks, fresh.counts)
+    assert service.farthest_first.choose(6) == fresh.farthest_first.choose(6)
+    assert service.spent() == 4 - 2 + 1
 
 
-def test_before_the_first_model_unlike_images_are_asked_until_it_is_time_to_train(desk):
-    assert desk.order() is None
-    while desk.cold():
-        labelled(desk, 1, session=f"s{desk.spent()}")
-    assert all(desk.classes().values())
-    assert desk.order() is not None, "each class has a label: train"
-    assert not desk.asked.audit() or desk.next("t", "", (), 1).tasks[0].image in desk.asked.audit()
+def test_cold_start_asks_diverse_images_until_each_class_has_a_label(service):
+    assert service.next_round_size() is None
+    while service.in_cold_start():
+        label(service, 1, session=f"s{service.spent()}")
+    assert all(service.class_counts().values())
+    assert service.next_round_size() is not None, "each class has a label"
+    assert (
+        not service.asks.of_audit()
+        or service.next_questions("t", "", (), 1).questions[0].image in service.asks.of_audit()
+    )
 
 
-def test_the_same_answer_sent_twice_counts_once(desk):
-    image = desk.next("tab", "", (), 1).tasks[0].image
+def test_an_answer_sent_twice_counts_once(service):
+    image = service.next_questions("tab", "", (), 1).questions[0].image
     for _ in range(3):
-        assert desk.answer("tab", "", [one(image, "1", "the-same")]).taken == ["the-same"]
-    desk.answer("tab", "", [one(image, "2", "a-correction")])
-    desk.answer("tab", "", [one(image, "1", "the-same")])
-    assert desk.history.standing[image].name == desk.state.labels[image].name == "2", "a late copy corrects nothing"
-    assert len(desk.history.given) == 2
-    assert desk.spent() == 1
-    events = [e for e in desk.campaign._ledger.events() if e.kind == "answered"]
+        assert service.answer("tab", "", [reply(image, "1", "the-same")]).stored == ["the-same"]
+    service.answer("tab", "", [reply(image, "2", "a-correction")])
+    service.answer("tab", "", [reply(image, "1", "the-same")])
+    assert service.history.current[image].name == service.state.labels[image].name == "2", (
+        "a late copy must not correct anything"
+    )
+    assert len(service.history.answers) == 2
+    assert service.spent() == 1
+    events = [e for e in service.campaign._ledger.events() if e.kind == "answered"]
     assert len(events) == 2
 
 
-def test_two_tabs_have_different_images_until_one_is_silent_too_long(desk):
-    desk.now = 0.0
-    mine = {task.image for task in desk.next("a", "", (), 4).tasks}
-    theirs = {task.image for task in desk.next("b", "", (), 4).tasks}
+def test_two_tabs_get_different_images_until_the_lease_of_one_expires(service):
+    service.now = 0.0
+    mine = {question.image for question in service.next_questions("a", "", (), 4).questions}
+    theirs = {question.image for question in service.next_questions("b", "", (), 4).questions}
     assert not mine & theirs
-    desk.now = SECONDS + 1
-    again = {task.image for task in desk.next("b", "", tuple(theirs), 4).tasks}
-    assert again == mine, "a tab that is gone holds nothing back"
+    service.now = LEASE_SECONDS + 1
+    again = {question.image for question in service.next_questions("b", "", tuple(theirs), 4).questions}
+    assert again == mine, "an expired tab holds no image"
     late = next(iter(mine))
-    assert desk.answer("a", "anna", [one(late, "2", "late-answer")]).taken == ["late-answer"]
+    assert service.answer("a", "anna", [reply(late, "2", "late-answer")]).stored == ["late-answer"]
 
 
-def test_a_closed_tab_gives_its_images_back_at_once(desk):
-    mine = [task.image for task in desk.next("a", "", (), 3).tasks]
-    desk.leave("a")
-    assert [task.image for task in desk.next("b", "", (), 3).tasks] == mine
+def test_a_closed_tab_releases_its_images_at_once(service):
+    mine = [question.image for question in service.next_questions("a", "", (), 3).questions]
+    service.end_session("a")
+    assert [question.image for question in service.next_questions("b", "", (), 3).questions] == mine
 
 
-def test_undo_takes_back_and_the_image_comes_again_first(desk):
-    first = labelled(desk, 2)
-    desk.answer("tab", "", [Answer("undo-1", "undo", first[1], of=f"tab-1-{first[1][:20]}")])
-    assert desk.spent() == 1
-    assert desk.next("tab", "", (), 1).tasks[0].image == first[1]
-    desk.answer("tab", "", [Answer("undo-2", "undo", first[0], of=f"tab-0-{first[0][:20]}")])
-    assert [t.image for t in desk.next("tab", "", (), 2).tasks] == [first[0], first[1]]
+def test_an_undone_image_is_asked_again_first(service):
+    first = label(service, 2)
+    service.answer("tab", "", [Answer("undo-1", "undo", first[1], undoes=f"tab-1-{first[1][:20]}")])
+    assert service.spent() == 1
+    assert service.next_questions("tab", "", (), 1).questions[0].image == first[1]
+    service.answer("tab", "", [Answer("undo-2", "undo", first[0], undoes=f"tab-0-{first[0][:20]}")])
+    assert [q.image for q in service.next_questions("tab", "", (), 2).questions] == [first[0], first[1]]
 
 
-def test_what_was_taken_back_is_on_that_screen_and_no_other_until_it_is_closed(desk):
-    desk.now = 0.0
-    first, second = images(desk.next("a", "", (), 2))
-    desk.answer("a", "", [one(first, "0", "an-answer"), one(second, "0", "another"), one(second, "1", "corrected")])
-    undos = [Answer("undo-1", "undo", first, of="an-answer"), Answer("undo-2", "undo", second, of="corrected")]
+def test_an_undone_image_stays_leased_to_its_tab_until_the_lease_expires(service):
+    service.now = 0.0
+    first, second = images(service.next_questions("a", "", (), 2))
+    service.answer(
+        "a",
+        "",
+        [reply(first, "0", "an-answer"), reply(second, "0", "another"), reply(second, "1", "corrected")],
+    )
+    undos = [Answer("undo-1", "undo", first, undoes="an-answer"), Answer("undo-2", "undo", second, undoes="corrected")]
     for _ in range(2):
-        desk.answer("a", "", undos)  # sent twice, since the first reply was lost
-        assert desk.leases.held() == {first}, "the other has its earlier answer again"
-    theirs = images(desk.next("b", "", (), 5))
+        service.answer("a", "", undos)  # sent twice, as after a lost reply
+        assert service.leases.held() == {first}, "the other image has its earlier answer again"
+    theirs = images(service.next_questions("b", "", (), 5))
     assert first not in theirs
-    assert first not in images(desk.next("c", "eve", (), 5))
-    desk.now = SECONDS + 1
-    assert images(desk.next("b", "", theirs, 1)) == [first]
-    desk.answer("b", "", [one(first, "2", "by-another")])
-    desk.answer("a", "", undos[:1])
-    assert first not in desk.leases.held(), "a late copy takes nothing"
+    assert first not in images(service.next_questions("c", "eve", (), 5))
+    service.now = LEASE_SECONDS + 1
+    assert images(service.next_questions("b", "", theirs, 1)) == [first]
+    service.answer("b", "", [reply(first, "2", "by-another")])
+    service.answer("a", "", undos[:1])
+    assert first not in service.leases.held(), "a late copy must not lease anything"
 
 
-def test_undo_of_a_correction_brings_the_earlier_answer_back_also_after_a_restart(desk):
-    image = labelled(desk, 1)[0]
-    other = "0" if desk.truth[image] != "0" else "1"
-    desk.answer("tab", "", [one(image, other, "correction"), Answer("undo-it", "undo", image, of="correction")])
-    assert desk.state.labels[image].name == desk.truth[image]
-    again = Desk(desk.campaign)
-    assert again.history.standing[image].name == desk.truth[image]
+def test_undoing_a_correction_restores_the_earlier_answer_even_after_a_restart(service):
+    image = label(service, 1)[0]
+    other = "0" if service.truth[image] != "0" else "1"
+    service.answer(
+        "tab", "", [reply(image, other, "correction"), Answer("undo-it", "undo", image, undoes="correction")]
+    )
+    assert service.state.labels[image].name == service.truth[image]
+    again = LabelService(service.campaign)
+    assert again.history.current[image].name == service.truth[image]
     assert again.history.returned == {}
-    assert again.history.by("", 5)[0].image == image
+    assert again.history.latest_by("", 5)[0].image == image
 
 
-def test_what_was_taken_back_is_asked_again_after_a_restart(desk):
-    image = labelled(desk, 1)[0]
-    desk.answer("tab", "", [Answer("undo-it", "undo", image, of=f"tab-0-{image[:20]}")])
-    assert Desk(desk.campaign).next("new", "", (), 1).tasks[0].image == image
+def test_undo_never_restores_an_answer_that_was_undone_itself(service):
+    (image,) = images(service.next_questions("tab", "", (), 1))
+    first, second, third = (reply(image, name, f"answer-{name}") for name in "012")
+    undos = [Answer(f"undo-{uid}", "undo", image, undoes=uid) for uid in ("answer-1", "answer-2", "answer-0")]
+    service.answer("tab", "", [first, second, third, undos[0]])
+    assert service.history.current[image].name == service.state.labels[image].name == "2"
+    service.answer("tab", "", [undos[1]])
+    assert service.history.current[image].name == service.state.labels[image].name == "0"
+    service.answer("tab", "", [undos[2]])
+    assert image not in service.history.current
+    assert list(service.history.returned) == [image]
 
 
-def test_bad_answers_are_refused_one_by_one_and_good_ones_kept(desk):
-    tasks = desk.next("tab", "", (), 2).tasks
-    outcome = desk.answer("tab", "", [
-        one("0" * 64, "1", "unknown-image"), one(tasks[0].image, "zebra", "unknown-class"),
-        one(tasks[1].image, "1", "fine-one"), Answer("bad-undo", "undo", tasks[1].image, of="nothing"),
+def test_an_undone_image_is_asked_again_after_a_restart(service):
+    image = label(service, 1)[0]
+    service.answer("tab", "", [Answer("undo-it", "undo", image, undoes=f"tab-0-{image[:20]}")])
+    assert LabelService(service.campaign).next_questions("new", "", (), 1).questions[0].image == image
+
+
+def test_invalid_answers_are_refused_one_by_one_and_valid_ones_stored(service):
+    questions = service.next_questions("tab", "", (), 2).questions
+    outcome = service.answer("tab", "", [
+        reply("0" * 64, "1", "unknown-image"), reply(questions[0].image, "zebra", "unknown-class"),
+        reply(questions[1].image, "1", "fine-one"), Answer("bad-undo", "undo", questions[1].image, undoes="nothing"),
     ])  # fmt: skip
-    assert outcome.taken == ["fine-one"]
+    assert outcome.stored == ["fine-one"]
     assert [r.uid for r in outcome.refused] == ["unknown-image", "unknown-class", "bad-undo"]
-    assert "never" not in str(desk.state.problems)
+    assert "never" not in str(service.state.problems)
 
 
-def test_a_new_round_is_served_at_once_and_what_the_old_one_asked_is_not_lost(desk):
-    labelled(desk, 12)
-    a_round(desk, 1, untouched(desk, 10))
-    old = [t.image for t in desk.next("tab", "", (), 12).tasks]
-    new = untouched(desk, 10)
-    a_round(desk, 2, new)
-    served = [t.image for t in desk.next("tab", "", (), 4).tasks]
-    assert set(served) - set(desk.asked.audit()) <= set(new)
-    assert set(old) - set(desk.asked.audit()) <= set(desk.asked.older())
-    assert desk.state.problems == []
+def test_a_new_round_is_served_at_once_and_the_open_images_of_the_old_one_are_kept(service):
+    label(service, 12)
+    commit_round(service, 1, never_asked(service, 10))
+    old = [q.image for q in service.next_questions("tab", "", (), 12).questions]
+    new = never_asked(service, 10)
+    commit_round(service, 2, new)
+    served = [q.image for q in service.next_questions("tab", "", (), 4).questions]
+    assert set(served) - set(service.asks.of_audit()) <= set(new)
+    assert set(old) - set(service.asks.of_audit()) <= set(service.asks.of_older_rounds())
+    assert service.state.problems == []
 
 
-def test_a_round_may_ask_again_for_what_the_closed_one_left(desk):
-    labelled(desk, 12)
-    ids = untouched(desk, 10)
-    a_round(desk, 1, ids)
+def test_a_round_may_ask_again_for_unanswered_images_of_the_closed_one(service):
+    label(service, 12)
+    ids = never_asked(service, 10)
+    commit_round(service, 1, ids)
     answered = ids[0]
-    desk.answer("tab", "", [one(answered, desk.truth[answered], "first-of-round")])
-    a_round(desk, 2, ids)
-    assert desk.state.asks[-1].ids == tuple(ids[1:]), "all but what was answered meanwhile"
-    assert desk.state.problems == []
-    assert not set(desk.asked.fresh()) & set(desk.asked.older())
+    service.answer("tab", "", [reply(answered, service.truth[answered], "first-of-round")])
+    commit_round(service, 2, ids)
+    assert service.state.asks[-1].ids == tuple(ids[1:]), "all but the image answered meanwhile"
+    assert service.state.problems == []
+    assert not set(service.asks.of_newest_round()) & set(service.asks.of_older_rounds())
 
 
-def test_a_model_that_is_too_far_behind_no_longer_asks(desk, monkeypatch):
-    monkeypatch.setattr(pacing, "STALE", 5)
-    labelled(desk, 10)
-    wanted = untouched(desk, 12)
-    a_round(desk, 1, wanted)
+def test_a_stale_model_no_longer_asks(service, monkeypatch):
+    monkeypatch.setattr(pacing, "STALE_LABELS", 5)
+    label(service, 10)
+    wanted = never_asked(service, 12)
+    commit_round(service, 1, wanted)
     for image in wanted[:6]:
-        desk.answer("tab", "", [one(image, desk.truth[image], f"uid-{image[:20]}")])
-    fillers = [t.image for t in desk.next("tab", "", (), 12).tasks]
+        service.answer("tab", "", [reply(image, service.truth[image], f"uid-{image[:20]}")])
+    fillers = [q.image for q in service.next_questions("tab", "", (), 12).questions]
     assert fillers
     assert not set(fillers) & set(wanted)
-    audit = set(desk.asked.audit())
-    assert set(fillers[: len(audit)]) == audit, "the audit is done first"
+    audit = set(service.asks.of_audit())
+    assert set(fillers[: len(audit)]) == audit, "the audit comes first"
 
 
-def test_the_audit_keeps_step_with_the_budget(desk):
-    labelled(desk, 9)
-    while not desk.spent() >= desk.total:
-        if desk.spent() % 10 == 9:
-            a_round(desk, desk.generation() + 1, untouched(desk, 10))
-        labelled(desk, 1, session=f"n{desk.spent()}")
-        done = 10 - len(desk.asked.audit())
-        if desk.generation():
-            assert done >= 10 * (desk.spent() - 2) / 60 - 1
-    assert desk.spent() == 60
-    assert desk.next("tab", "", (), 3).finished == "budget"
+def test_the_audit_progresses_with_the_budget(service):
+    label(service, 9)
+    while not service.spent() >= service.budget:
+        if service.spent() % 10 == 9:
+            commit_round(service, service.newest_round() + 1, never_asked(service, 10))
+        label(service, 1, session=f"n{service.spent()}")
+        done = 10 - len(service.asks.of_audit())
+        if service.newest_round():
+            assert done >= 10 * (service.spent() - 2) / 60 - 1
+    assert service.spent() == 60
+    assert service.next_questions("tab", "", (), 3).finished == "budget"
 
 
-def test_nothing_past_the_budget_is_served_though_two_tabs_wait(desk):
-    while desk.spent() < 58:
-        labelled(desk, 1, session=f"n{desk.spent()}")
-    assert len(desk.next("a", "", (), 12).tasks) == 2
-    assert desk.next("b", "", (), 12).tasks == []
-    assert desk.next("b", "", (), 12).finished == "", "others have the last ones on their screens"
+def test_two_tabs_together_get_no_more_images_than_the_budget_allows(service):
+    while service.spent() < 58:
+        label(service, 1, session=f"n{service.spent()}")
+    assert len(service.next_questions("a", "", (), 12).questions) == 2
+    assert service.next_questions("b", "", (), 12).questions == []
+    assert service.next_questions("b", "", (), 12).finished == "", "the other tab has the last images on its screen"
 
 
-def test_an_end_is_not_taken_while_answers_are_awaited(desk):
-    labelled(desk, 12)
-    desk.trained([Event("measured", 1, metrics(12)), Event("ended", 1, {"why": "budget"})], None, 1.0)
-    assert desk.state.ended == ""
-    assert 1 in desk.state.metrics
+def test_a_round_does_not_end_the_campaign_while_answers_are_awaited(service):
+    label(service, 12)
+    events = [Event("measured", 1, metrics(12)), Event("ended", 1, {"why": "budget"})]
+    service.commit_round(RoundResult(events), 1.0)
+    assert service.state.ended == ""
+    assert 1 in service.state.metrics
 
 
 @pytest.mark.parametrize(("accuracy", "times"), [(0.9, 1), (0.5, 0)])
-def test_a_label_against_a_sure_guess_of_a_good_model_is_looked_at_once_more(desk, accuracy, times):
-    labelled(desk, 12)
-    ids = untouched(desk, 3)
-    a_round(desk, 1, ids, audit={"accuracy": accuracy, "images": 20, "low": 0.5, "high": 1.0})
-    wrong = "0" if desk.truth[ids[0]] != "0" else "1"
-    desk.answer("tab", "", [one(ids[0], wrong, "a-slip")])
-    assert list(desk.history.doubtful) == [ids[0]]
+def test_a_label_against_a_confident_guess_of_a_trusted_model_gets_one_second_look(service, accuracy, times):
+    label(service, 12)
+    ids = never_asked(service, 3)
+    commit_round(service, 1, ids, audit={"accuracy": accuracy, "images": 20, "low": 0.5, "high": 1.0})
+    wrong = "0" if service.truth[ids[0]] != "0" else "1"
+    service.answer("tab", "", [reply(ids[0], wrong, "a-slip")])
+    assert list(service.history.doubtful) == [ids[0]]
     seen = []
     for _ in range(30):
-        task = desk.next("tab", "", (), 1).tasks[0]
-        seen.append(task)
-        desk.answer("tab", "", [one(task.image, desk.truth[task.image], f"u{len(seen)}-{task.image[:20]}")])
-    again = [task for task in seen if task.again]
-    assert [task.image for task in again] == [ids[0]] * times
-    assert (desk.state.labels[ids[0]].name == desk.truth[ids[0]]) is bool(times)
-    assert len(desk.history.doubtful) == 1 - times
+        question = service.next_questions("tab", "", (), 1).questions[0]
+        seen.append(question)
+        service.answer(
+            "tab", "", [reply(question.image, service.truth[question.image], f"u{len(seen)}-{question.image[:20]}")]
+        )
+    again = [question for question in seen if question.second_look]
+    assert [question.image for question in again] == [ids[0]] * times
+    assert (service.state.labels[ids[0]].name == service.truth[ids[0]]) is bool(times)
+    assert len(service.history.doubtful) == 1 - times
 
 
-def test_a_grid_is_of_one_class_and_never_of_images_asked_before(desk):
+def test_a_grid_shows_one_class_and_no_image_asked_before(service):
     with pytest.raises(InputError, match="trained model"):
-        desk.grid("tab", "", 3, None)
-    labelled(desk, 12)
-    a_round(desk, 1, untouched(desk, 5), agreement=0.8)
-    before = set(desk.state.places)
-    grid = desk.grid("tab", "", 3, "1")
+        service.grid("tab", 3, None)
+    label(service, 12)
+    commit_round(service, 1, never_asked(service, 5), agreement=0.8)
+    before = set(service.state.places)
+    grid = service.grid("tab", 3, "1")
     assert grid.name == "1"
-    assert {desk.truth[t.image] for t in grid.tasks} == {"1"}
-    assert len(grid.tasks) == 9
-    assert not before & {t.image for t in grid.tasks}
-    assert not {t.image for t in grid.tasks} & {t.image for t in desk.next("other", "", (), 12).tasks}
+    assert {service.truth[q.image] for q in grid.questions} == {"1"}
+    assert len(grid.questions) == 9
+    assert not before & {q.image for q in grid.questions}
+    assert not {q.image for q in grid.questions} & {
+        q.image for q in service.next_questions("other", "", (), 12).questions
+    }
 
 
-def images(served):
-    return [task.image for task in served.tasks]
+def test_unanswered_grids_ask_nothing_and_do_not_block_training(service):
+    label(service, 12)
+    commit_round(service, 1, never_asked(service, 12), agreement=0.8)
+    asked, waiting = len(service.state.asks), service.asks.awaited()
+    for name in (*service.state.classes, "0"):
+        assert len(service.grid("tab", 5, name).questions) > 15
+    assert (len(service.state.asks), service.asks.awaited()) == (asked, waiting)
+    shown = images(service.grid("tab", 3, "1"))
+    assert not set(shown) & set(images(service.grid("other", 5, "1"))), "they are leased to the first tab"
+    service.end_session("tab")
+    assert images(service.grid("other", 3, "1")) == shown, "an abandoned grid is released"
+    label(service, 10)
+    assert service.next_round_size() is not None
 
 
-def test_grids_that_are_only_looked_at_cost_nothing_and_models_are_trained_on(desk):
-    labelled(desk, 12)
-    a_round(desk, 1, untouched(desk, 12), agreement=0.8)
-    asked, waiting = len(desk.state.asks), desk.asked.waiting()
-    for name in (*desk.state.classes, "0"):
-        assert len(desk.grid("tab", "", 5, name).tasks) > 15
-    assert (len(desk.state.asks), desk.asked.waiting()) == (asked, waiting)
-    shown = images(desk.grid("tab", "", 3, "1"))
-    assert not set(shown) & set(images(desk.grid("other", "", 5, "1"))), "they are on a screen"
-    desk.leave("tab")
-    assert images(desk.grid("other", "", 3, "1")) == shown, "a grid that was left is free"
-    labelled(desk, 10)
-    assert desk.order() is not None
-
-
-def test_what_a_grid_shows_is_asked_when_it_is_answered_also_after_a_restart(desk):
-    labelled(desk, 12)
-    a_round(desk, 1, untouched(desk, 5), agreement=0.8)
-    shown = images(desk.grid("tab", "", 3, "1"))
-    a_round(desk, 2, [shown[8], *(i for i in untouched(desk, 20) if i not in shown)], agreement=0.8)
-    hidden = desk.campaign.images.roles.reference[0]
-    later = Desk(desk.campaign)
-    answers = [one(i, "1", f"g-{i[:20]}", grid=True) for i in (*shown, hidden)]
-    assert [r.uid for r in later.answer("tab", "", answers).refused] == [f"g-{hidden[:20]}"], "never to be asked"
+def test_images_of_a_grid_are_asked_once_answered_even_after_a_restart(service):
+    label(service, 12)
+    commit_round(service, 1, never_asked(service, 5), agreement=0.8)
+    shown = images(service.grid("tab", 3, "1"))
+    commit_round(service, 2, [shown[8], *(i for i in never_asked(service, 20) if i not in shown)], agreement=0.8)
+    hidden = service.campaign.images.roles.reference[0]
+    later = LabelService(service.campaign)
+    answers = [reply(i, "1", f"g-{i[:20]}", grid=True) for i in (*shown, hidden)]
+    assert [r.uid for r in later.answer("tab", "", answers).refused] == [f"g-{hidden[:20]}"], (
+        "reference images are never asked"
+    )
     assert later.spent() == 12 + 9
     ask, _ = later.state.places[shown[0]]
     assert (ask.ids, ask.purpose, ask.round) == (tuple(shown[:8]), "query", 2)
     assert ask.utilities == pytest.approx([0.2] * 8)
-    assert later.spread.left == len(untouched(later, 200))
+    assert later.farthest_first.left == len(never_asked(later, 200))
     assert later.state.problems == []
 
 
-def test_a_grid_leaves_room_for_what_the_tab_and_others_have_and_never_shows_it(desk):
-    labelled(desk, 12)
-    a_round(desk, 1, untouched(desk, 12), agreement=0.8)
-    desk.extend(30)
-    ahead, theirs = images(desk.next("tab", "", (), 6)), images(desk.next("other", "", (), 2))
-    shown = images(desk.grid("tab", "", 5, "1", ahead))
+def test_a_grid_respects_the_budget_and_the_images_of_all_tabs(service):
+    label(service, 12)
+    commit_round(service, 1, never_asked(service, 12), agreement=0.8)
+    service.set_budget(30)
+    ahead, theirs = images(service.next_questions("tab", "", (), 6)), images(service.next_questions("other", "", (), 2))
+    shown = images(service.grid("tab", 5, "1", ahead))
     assert len(shown) == 30 - 12 - 6 - 2
-    assert desk.next("other", "", theirs, 5).tasks == []
-    out = [*shown[:3], *ahead]  # clicked out of the grid, to be looked at one by one
-    assert not set(images(desk.grid("tab", "", 5, "1", out))) & set(out)
-    assert desk.leases.held() >= {*out, *theirs}
+    assert service.next_questions("other", "", theirs, 5).questions == []
+    out = [*shown[:3], *ahead]  # clicked out of the grid, to be labelled one by one
+    assert not set(images(service.grid("tab", 5, "1", out))) & set(out)
+    assert service.leases.held() >= {*out, *theirs}
 
 
-def test_unlike_images_are_none_that_are_on_the_screen_in_a_grid(desk):
-    labelled(desk, 12)
-    a_round(desk, 1, [], agreement=0.8)
-    unlike = list(desk.spread.farthest(9))
-    desk.leases.take("tab", unlike)
-    served = images(desk.next("other", "", desk.asked.audit(), 5))
+def test_diverse_images_exclude_those_shown_in_a_grid(service):
+    label(service, 12)
+    commit_round(service, 1, [], agreement=0.8)
+    unlike = list(service.farthest_first.choose(9))
+    service.leases.acquire("tab", unlike)
+    served = images(service.next_questions("other", "", service.asks.of_audit(), 5))
     assert len(served) == 5
     assert not set(served) & set(unlike)
-    assert not set(unlike) & set(desk.state.places), "nobody has asked for them"
+    assert not set(unlike) & set(service.state.places), "a grid asks nothing"
 
 
-def test_the_guess_is_sent_only_to_those_who_want_to_see_it(desk):
-    labelled(desk, 12)
-    a_round(desk, 1, untouched(desk, 5))
-    assert desk.next("a", "", (), 1).tasks[0].guess is None
-    assert desk.next("a", "", (), 1, "before").tasks[0].guess is not None
-    image = desk.next("a", "", (), 1).tasks[0].image
-    desk.answer("a", "", [one(image, "1", "with-guess", when="after")])
-    assert desk.state.labels[image].details["guess"]["shown"] == "after"
+def test_the_guess_is_sent_only_to_tabs_that_show_it(service):
+    label(service, 12)
+    commit_round(service, 1, never_asked(service, 5))
+    assert service.next_questions("a", "", (), 1).questions[0].guess is None
+    question = service.next_questions("a", "", (), 1, "after").questions[0]
+    assert question.guess is not None
+    service.answer("a", "", [reply(question.image, "1", "with-guess", guess_timing="after", guess=question.guess)])
+    assert service.state.labels[question.image].details["guess"]["shown"] == "after"
 
 
-def test_a_class_added_later_can_be_used(desk):
-    assert desk.add_class("new one") == ["0", "1", "2", "new one"]
-    image = desk.next("tab", "", (), 1).tasks[0].image
-    assert desk.answer("tab", "", [one(image, "new one", "uses-it")]).taken
-    assert desk.classes()["new one"] == 1
+def test_a_class_added_later_can_be_used(service):
+    assert service.add_class("new one") == ["0", "1", "2", "new one"]
+    image = service.next_questions("tab", "", (), 1).questions[0].image
+    assert service.answer("tab", "", [reply(image, "new one", "uses-it")]).stored
+    assert service.class_counts()["new one"] == 1
 
 
-def test_skipped_images_cost_nothing_and_are_not_asked_again(desk):
-    image = desk.next("tab", "", (), 1).tasks[0].image
-    desk.answer("tab", "", [Answer("skip-it-1", "skip", image)])
-    assert desk.spent() == 0
-    assert image not in {t.image for t in desk.next("tab", "", (), 12).tasks}
-    assert desk.state.labels[image].details["reason"] == "skipped"
+def test_skipped_images_cost_no_budget_and_are_not_asked_again(service):
+    image = service.next_questions("tab", "", (), 1).questions[0].image
+    service.answer("tab", "", [Answer("skip-it-1", "skip", image)])
+    assert service.spent() == 0
+    assert image not in {q.image for q in service.next_questions("tab", "", (), 12).questions}
+    assert service.state.labels[image].details["reason"] == "skipped"
 
 
-def test_a_folder_that_is_skipped_to_its_end_ends(folder):
+def test_a_campaign_ends_when_every_image_is_skipped(folder):
     with Campaign.open(folder.campaign(60)) as campaign:
-        desk = Desk(campaign)
-        while tasks := desk.next("tab", "", (), 12).tasks:
-            desk.answer("tab", "", [Answer(f"s-{t.image[:30]}", "bad", t.image) for t in tasks])
-        assert desk.order() is None
+        service = LabelService(campaign)
+        while questions := service.next_questions("tab", "", (), 12).questions:
+            service.answer("tab", "", [Answer(f"s-{q.image[:30]}", "bad", q.image) for q in questions])
+        assert service.next_round_size() is None
         assert "no image has a label" in campaign.state.ended
-        assert "no image has a label" in desk.next("tab", "", (), 1).finished
+        assert "no image has a label" in service.next_questions("tab", "", (), 1).finished
 
 
-def test_what_could_not_be_stored_was_not_asked(desk):
-    left, sql = desk.spread.left, desk.campaign._ledger._connection
-    sql.execute("PRAGMA max_page_count = 1")  # SQLite takes no page more than it has: the disk is full
+def test_an_ask_that_cannot_be_stored_changes_nothing(service):
+    left, sql = service.farthest_first.left, service.campaign._ledger._connection
+    sql.execute("PRAGMA max_page_count = 1")  # SQLite cannot grow the file, as on a full disk
     failed = 0
     for number in range(60):
         try:
-            desk.next(f"tab-{number}", "", (), 5)
+            service.next_questions(f"tab-{number}", "", (), 5)
         except StoreError as error:
             failed += "free space on the disk" in str(error)
-    assert failed > 40, "there was nothing left to ask for, or the disk was not full"
-    assert desk.order() is None
-    assert desk.state.ended == ""
-    sql.execute("PRAGMA max_page_count = 1000000")  # room again
-    asked = {i for ask in desk.state.asks if ask.purpose != "audit" for i in ask.ids}
-    assert desk.spread.left == left - len(asked) > 0
-    desk.now = SECONDS + 1
-    labelled(desk, desk.total, session="room")
-    assert desk.spent() == desk.total
-    assert desk.state.problems == []
+    assert failed > 40, "too few requests needed a new ask, or the disk was not full"
+    assert service.next_round_size() is None
+    assert service.state.ended == ""
+    sql.execute("PRAGMA max_page_count = 1000000")
+    asked = {i for ask in service.state.asks if ask.purpose != "audit" for i in ask.ids}
+    assert service.farthest_first.left == left - len(asked) > 0
+    service.now = LEASE_SECONDS + 1
+    label(service, service.budget, session="room")
+    assert service.spent() == service.budget
+    assert service.state.problems == []
 
 
-def test_choosing_unlike_images_changes_nothing_until_they_are_asked(desk):
-    first = desk.spread.farthest(6)
-    assert desk.spread.farthest(6) == first
-    assert list(desk.spread.farthest(3)) == list(first)[:3], "each is the farthest from all before it"
-    for image in first:
-        desk.spread.seen(image)
-    assert not set(desk.spread.farthest(6)) & set(first)
+def test_choosing_diverse_images_changes_nothing_until_they_are_asked(service):
+    first = service.farthest_first.choose(6)
+    assert service.farthest_first.choose(6) == first
+    assert list(service.farthest_first.choose(3)) == list(first)[:3], "each is the farthest from all before it"
+    service.campaign.commit([proposal_event(0, 1, "cold start", np.array(list(first)), np.zeros(6))])
+    assert not set(service.farthest_first.choose(6)) & set(first)
 
 
-def finished(desk):
-    """Labels to the end of the budget; a last round ends it."""
-    labelled(desk, desk.total, session="to-the-end")
-    last_round(desk)
-    assert desk.state.ended == "budget"
+def finished(service):
+    """Spend the budget and commit the last round."""
+    label(service, service.budget, session="to-the-end")
+    last_round(service)
+    assert service.state.ended == "budget"
 
 
-def last_round(desk, upto=None):
-    round_ = desk.generation() + 1
-    measured = Event("measured", round_, metrics(sum(desk.classes().values())))
+def last_round(service, last_event=None):
+    round_ = service.newest_round() + 1
+    measured = Event("measured", round_, metrics(sum(service.class_counts().values())))
     events = [measured, Event("ended", round_, {"why": "budget"})]
-    desk.trained(events, None, 1.0, desk.state.last_event if upto is None else upto)
+    last_event = service.state.last_event if last_event is None else last_event
+    service.commit_round(RoundResult(events, last_event=last_event), 1.0)
 
 
-def test_a_larger_budget_goes_on_after_the_end_and_after_a_restart(desk):
-    finished(desk)
-    assert desk.order() is None
-    assert desk.next("tab", "", (), 1).finished == "budget"
-    before = desk.total
-    assert desk.extend(before + 5) == before + 5
-    assert desk.order() is not None
-    labelled(desk, 5, session="more")
-    assert desk.spent() == before + 5
-    assert desk.next("tab", "", (), 1).tasks == []
-    last_round(desk)
-    stored = read_campaign(desk.campaign.folder.path)
+def test_a_larger_budget_reopens_an_ended_campaign(service):
+    finished(service)
+    assert service.next_round_size() is None
+    assert service.next_questions("tab", "", (), 1).finished == "budget"
+    before = service.budget
+    assert service.set_budget(before + 5) == before + 5
+    assert service.next_round_size() is not None
+    label(service, 5, session="more")
+    assert service.spent() == before + 5
+    assert service.next_questions("tab", "", (), 1).questions == []
+    last_round(service)
+    stored = read_campaign(service.campaign.folder.path)
     assert (stored.budget, stored.spent, stored.ended, stored.state.problems) == (before + 5, before + 5, "budget", [])
-    assert Desk(desk.campaign).total == before + 5
+    assert LabelService(service.campaign).budget == before + 5
     with pytest.raises(InputError, match=f"at least {before + 5}"):
-        desk.extend(before)
+        service.set_budget(before)
 
 
-def test_what_is_corrected_after_the_end_is_learnt(desk):
-    finished(desk)
-    image = next(iter(desk.state.training_labels()))
-    desk.answer("tab", "", [one(image, "2" if desk.truth[image] != "2" else "1", "a-correction")])
-    assert not desk.state.ended
-    assert desk.order() is not None
-    assert desk.next("tab", "", (), 1).tasks == [], "the budget is spent all the same"
-    last_round(desk)
-    assert desk.state.ended == "budget"
-    assert Desk(desk.campaign).state.ended == "budget", "nothing has changed since"
+def test_a_correction_after_the_end_trains_a_last_model(service):
+    finished(service)
+    image = next(iter(service.state.training_labels()))
+    service.answer("tab", "", [reply(image, "2" if service.truth[image] != "2" else "1", "a-correction")])
+    assert not service.state.ended
+    assert service.next_round_size() is not None
+    assert service.next_questions("tab", "", (), 1).questions == [], "the budget is still spent"
+    last_round(service)
+    assert service.state.ended == "budget"
+    assert LabelService(service.campaign).state.ended == "budget", "nothing was answered since"
 
 
-def test_a_round_that_does_not_know_the_last_correction_is_not_the_last(desk):
-    labelled(desk, desk.total, session="to-the-end")
-    snapshot = desk.state.last_event
-    image = next(iter(desk.state.training_labels()))
-    desk.answer("tab", "", [one(image, "2" if desk.truth[image] != "2" else "1", "a-correction")])
-    last_round(desk, upto=snapshot)
-    assert not desk.state.ended
-    last_round(desk)
-    assert desk.state.ended == "budget"
+def test_a_round_trained_without_the_last_correction_does_not_end_the_campaign(service):
+    label(service, service.budget, session="to-the-end")
+    snapshot = service.state.last_event
+    image = next(iter(service.state.training_labels()))
+    service.answer("tab", "", [reply(image, "2" if service.truth[image] != "2" else "1", "a-correction")])
+    last_round(service, last_event=snapshot)
+    assert not service.state.ended
+    last_round(service)
+    assert service.state.ended == "budget"

@@ -80,6 +80,7 @@ class Campaign:
         self.images, self.dataset, self.runner = images, images.dataset, runner
         self._lock, self._ledger, self._accept_different = lock, ledger, accept_different
         self._features: np.ndarray[Any, Any] | None = None
+        self._listeners: list[Callable[[Event], None]] = []
 
     @classmethod
     def create(
@@ -301,7 +302,18 @@ class Campaign:
     def commit(self, events: Sequence[Event]) -> None:
         """Append events to the ledger, all or none, and update the state; they are durable when it returns."""
         self._ledger.append(events)
-        replay(self._ledger.events(after=self.state.last_event), self.state)
+        committed = self._ledger.events(after=self.state.last_event)
+        replay(committed, self.state)
+        for listener in self._listeners:
+            for event in committed:
+                listener(event)
+
+    def subscribe(self, listener: Callable[[Event], None]) -> None:
+        """Call ``listener`` with every committed event: at once with those so far, then with each new one."""
+        for event in self._ledger.events():
+            if event.number <= self.state.last_event:
+                listener(event)
+        self._listeners.append(listener)
 
     def _next_events(self) -> list[Event]:
         """Return the events to commit next when no answer is awaited."""

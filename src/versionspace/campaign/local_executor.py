@@ -3,21 +3,20 @@
 Worker processes run `versionspace.campaign.worker`, take one job after another, and die with this process.
 """
 
-import os
 import queue
 import signal
 import subprocess
-import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 from versionspace.campaign.datasets import Datasets
 from versionspace.campaign.jobs import LAST, Job, Listener, News, Outcome
 from versionspace.machine import cores
+from versionspace.subprocesses import close_input, forward_lines, send_line, start_child, wait_or_kill
 
 _POLL_SECONDS = 0.5
 """How often the main thread wakes while no news arrive: Python runs signal handlers only then."""
@@ -109,26 +108,21 @@ class _Workers:
         return self.stopping
 
     def _start(self, number: int) -> "subprocess.Popen[str]":
-        passive = {"OMP_WAIT_POLICY": "PASSIVE", "GOMP_SPINCOUNT": "0"}  # waiting threads leave the core to others
-        process = subprocess.Popen(
-            [sys.executable, "-m", "versionspace.campaign.worker"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            text=True, bufsize=1, env={**passive, **os.environ}, **_own_group(),
-        )  # fmt: skip
+        process = start_child("versionspace.campaign.worker")
         assert process.stdout is not None
-        threading.Thread(target=self._read, args=(number, process.stdout), daemon=True).start()
+        receive = partial(self._receive, number)
+        threading.Thread(target=forward_lines, args=(process.stdout, receive), daemon=True).start()
         return process
 
-    def _read(self, number: int, output: Iterable[str]) -> None:
-        for line in output:
-            if line.endswith("\n"):  # else the process was killed while it wrote the line
-                self.lines.put((number, line))
-        self.lines.put((number, ""))
+    def _receive(self, number: int, line: str) -> None:
+        if not line or line.endswith("\n"):  # else the process was killed while it wrote the line
+            self.lines.put((number, line))
 
     def _next_job(self, number: int) -> None:
         self.running.pop(number, None)
         if self.left and not self.stopping:
             self.running[number] = self.left.pop(0)
-            _send(self.processes[number], self.running[number].to_json())
+            send_line(self.processes[number], self.running[number].to_json() + "\n")
 
     def _take(self, number: int, line: str) -> None:
         if not line:
@@ -157,21 +151,15 @@ class _Workers:
             if self.stopping:
                 process.kill()
             else:
-                _send(process, "stop")
+                send_line(process, "stop\n")
         self.stopping = True
         self.left.clear()
 
     def _end(self) -> None:
         for process in self.processes:
-            assert process.stdin is not None
-            with suppress(OSError):  # flushing to a process that died
-                process.stdin.close()
+            close_input(process)
         for process in self.processes:
-            try:
-                process.wait(timeout=_EXIT_SECONDS)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+            wait_or_kill(process, _EXIT_SECONDS)
             assert process.stdout is not None
             process.stdout.close()
 
@@ -190,18 +178,3 @@ def _on_interrupt(call: Callable[[], None]) -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
-
-
-def _send(process: "subprocess.Popen[str]", line: str) -> None:
-    """Write a line to a worker. That a worker has died is noticed when its output ends, not here."""
-    assert process.stdin is not None
-    with suppress(OSError):
-        process.stdin.write(line + "\n")
-        process.stdin.flush()
-
-
-def _own_group() -> dict[str, Any]:
-    """Return the options that keep Ctrl-C in a terminal, which reaches a whole process group, from the workers."""
-    if os.name == "posix":
-        return {"process_group": 0}
-    return {"creationflags": getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)}

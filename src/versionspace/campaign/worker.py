@@ -5,12 +5,7 @@ one piece of news per line to standard output, both as JSON. The line ``stop`` e
 When its input ends, for whatever reason, the process ends.
 """
 
-import contextlib
-import ctypes
-import os
 import queue
-import signal
-import sys
 import threading
 
 from versionspace.campaign.campaign import Campaign
@@ -18,6 +13,7 @@ from versionspace.campaign.datasets import Datasets
 from versionspace.campaign.jobs import Job, Listener, News, NewsKind
 from versionspace.campaign.round import Step
 from versionspace.errors import VersionspaceError
+from versionspace.subprocesses import connect_to_parent
 
 
 class Stopped(BaseException):
@@ -78,41 +74,15 @@ def _standing(job: Job, campaign: Campaign, kind: NewsKind, round_: int) -> News
     )
 
 
-def ignore_interrupts() -> None:
-    """Ignore Ctrl-C in this process: its parent decides what to stop."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-
-def die_with_parent() -> None:
-    """Have the kernel kill this process when its parent dies, even during a long call. Linux only."""
-    if sys.platform.startswith("linux"):
-        pr_set_pdeathsig = 1
-        ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGKILL)
-
-
 def main() -> None:
     """Run jobs from standard input until it ends; then exit at once, even during a fit."""
-    ignore_interrupts()
-    die_with_parent()
-    out = sys.stdout
-    sys.stdout = sys.stderr  # whatever libraries print must not mix with the news
     jobs: queue.Queue[Job] = queue.Queue()
     stop, datasets = threading.Event(), Datasets()
+    send = connect_to_parent(lambda line: stop.set() if line.strip() == "stop" else jobs.put(Job.from_json(line)))
 
     def tell(news: News) -> None:
-        with contextlib.suppress(BrokenPipeError):
-            out.write(news.to_json() + "\n")
-            out.flush()
+        send(news.to_json() + "\n")
 
-    def listen() -> None:
-        for line in sys.stdin:
-            if line.strip() == "stop":
-                stop.set()
-            else:
-                jobs.put(Job.from_json(line))
-        os._exit(0)  # the parent died or has no more jobs
-
-    threading.Thread(target=listen, daemon=True).start()
     while True:
         job = jobs.get()
         try:

@@ -1,13 +1,16 @@
-"""The labelling page: a folder of images, a person in a browser, and a campaign that never makes her wait.
+"""The labelling page: a folder of images, people in a browser, and a campaign that never makes them wait.
 
-pacing      how many images to ask for, and when a model is too old to ask
-spread      images unlike those seen so far, one by one
-history     every answer in the order it came: undo, corrections, the rail
-leases      who has which image on the screen
-asking      which image comes next
-desk        the campaign behind the page: one lock, one writer
-trainer     the process that trains; supervising starts it, hears it and starts it again
-showing     image files as the browser gets them
-guard       who may come in
-api, server the web
+create            a campaign for a folder of images
+server            the process: one socket, one campaign, one trainer
+api, schemas      the HTTP API; status is what the page shows besides the image, export the labels to download
+auth              access control
+service           the campaign behind the page: one lock, one writer of the ledger
+views             what the service reads at every request, kept up to date from committed events:
+                  history (answers, undo), queue (open asks), cold_start (diverse images), label counts
+leases            which tab has which image on its screen
+pacing            how many images to ask for, and when to train
+trainer           the process that trains; supervisor starts and restarts it, trainer_messages is what they exchange
+guesses           the votes of the newest model on the whole pool
+image_encoding    image files as the browser gets them
+import_labels     labels that exist before labelling starts; label_studio is one of their formats
 """

@@ -1,137 +1,142 @@
-"""Every answer in the order it came, from the ledger: what stands, what it replaced, and what an undo brings back."""
+"""Every answer in the order it was given: the current answer to each image, corrections, and undo."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from versionspace.store import Event
+from versionspace.store import Answered, Event
 from versionspace.types import ImageId
 
 UNDONE = "undone"
-"""The reason of an answer that only takes another back."""
+"""The reason stored with an undo that leaves an image without an answer."""
+CONFIDENT = 0.9
+"""Share of members from which on a guess is confident."""
 
 
 @dataclass
-class Given:
-    """One answer."""
+class AnswerRecord:
+    """One stored answer."""
 
     image: ImageId
     name: str | None
-    """The class; None: skipped, unsure, a bad image, or taken back."""
+    """The class; None if the image was skipped, unsure or bad."""
     who: str
     uid: str
     at: float
-    shown: Mapping[str, Any]
-    earlier: "Given | None" = None
-    """What stood for this image before."""
+    """Seconds since 1970."""
+    details: Mapping[str, Any]
+    """What else was stored: seconds, the guess and how it was shown, the reason for having no class."""
+    earlier: "AnswerRecord | None" = None
+    """The answer that this one replaced."""
     undone: bool = False
 
     @property
     def reason(self) -> str:
-        """Why there is no class."""
-        return str(self.shown.get("reason", ""))
+        """Why there is no class; empty if there is one."""
+        return str(self.details.get("reason", ""))
 
 
 @dataclass
 class History:
-    """Answers so far; the same from a ledger replayed as from answers one by one."""
+    """Answers so far: a view of the ledger."""
 
-    given: list[Given] = field(default_factory=list)
-    """Undos are left out."""
-    standing: dict[ImageId, Given] = field(default_factory=dict)
-    """The last word on each image; missing where it was taken back."""
-    uids: dict[str, Given | None] = field(default_factory=dict)
-    """Every event's own id; None: an undo."""
-    gone: frozenset[ImageId] = frozenset()
-    """Images that are not there at present, and may come back."""
-    rechecked: set[ImageId] = field(default_factory=set)
-    last: int = 0
-    """Number of the last event taken in."""
+    answers: list[AnswerRecord] = field(default_factory=list)
+    """In the order given; undos are not among them."""
+    current: dict[ImageId, AnswerRecord] = field(default_factory=dict)
+    """The answer that counts for each image; an image whose only answer was undone has none."""
+    by_uid: dict[str, AnswerRecord | None] = field(default_factory=dict)
+    """Every stored answer by its own id; None for an undo."""
+    _missing: frozenset[ImageId] = frozenset()
+    _by_person: dict[str, list[AnswerRecord]] = field(default_factory=dict)
     _returned: dict[ImageId, str] = field(default_factory=dict)
     _doubtful: dict[ImageId, None] = field(default_factory=dict)
+    _rechecked: set[ImageId] = field(default_factory=set)
+
+    def apply(self, event: Event) -> None:
+        """Update the view with a committed event."""
+        if event.kind != "answered":
+            return
+        answered = Answered.from_body(event.body)
+        image, uid = answered.id, event.uid or f"event-{event.number}"
+        if "undoes" in answered.details:
+            self._undo(image, str(answered.details["undoes"]), uid, event.who)
+            return
+        earlier = self.current.get(image)
+        answer = AnswerRecord(image, answered.name, event.who, uid, event.at, answered.details, earlier)
+        self.answers.append(answer)
+        self._by_person.setdefault(event.who, []).append(answer)
+        self.by_uid[uid] = self.current[image] = answer
+        self._returned.pop(image, None)
+        self._update_doubt(answer)
+
+    def set_missing(self, images: Iterable[ImageId]) -> None:
+        """Leave these images and no others out of `returned` and `doubtful`."""
+        self._missing = frozenset(images)
 
     @property
     def returned(self) -> dict[ImageId, str]:
-        """Images whose only answer was taken back, and by whom: to be asked again, the last one first."""
-        return {image: who for image, who in self._returned.items() if image not in self.gone}
+        """Images whose only answer was undone, and by whom, oldest first: they are asked again."""
+        return {image: who for image, who in self._returned.items() if image not in self._missing}
 
     @property
     def doubtful(self) -> list[ImageId]:
-        """Labels worth a second look: against a sure guess, or two people differ. Looked at once."""
-        return [image for image in self._doubtful if image not in self.gone]
+        """Images whose label deserves a second look: it contradicts a confident guess, or two people differ.
 
-    def take(self, events: Iterable[Event]) -> None:
-        """Takes events in."""
-        for event in events:
-            self.last = max(self.last, event.number)
-            if event.kind == "answered":
-                self._answered(event)
+        An image that had its second look is never doubtful again.
+        """
+        return [image for image in self._doubtful if image not in self._missing]
 
-    def before(self, uid: str) -> Given | None:
-        """What an undo of this answer brings back; None: nothing, the image is asked again."""
-        found = self.uids.get(uid)
-        earlier = found.earlier if found else None
+    def is_doubtful(self, image: ImageId) -> bool:
+        """Return whether an image is among `doubtful`."""
+        return image in self._doubtful and image not in self._missing
+
+    def previous(self, uid: str) -> AnswerRecord | None:
+        """Return the answer that an undo of this one restores; None if the image is then without an answer."""
+        answer = self.by_uid.get(uid)
+        earlier = answer.earlier if answer else None
         while earlier is not None and earlier.undone:
             earlier = earlier.earlier
         return earlier
 
-    def leave_out(self, images: Iterable[ImageId]) -> None:
-        """These are gone, and no others: they are neither asked again nor looked at twice until they are back."""
-        self.gone = frozenset(images)
-
-    def by(self, who: str, count: int) -> list[Given]:
-        """The last answers of one person that stand, the newest first."""
-        out: list[Given] = []
-        for found in reversed(self.given):
-            if len(out) == count:
+    def latest_by(self, who: str, count: int) -> list[AnswerRecord]:
+        """Return the last answers of one person that still count, newest first."""
+        latest: list[AnswerRecord] = []
+        for answer in reversed(self._by_person.get(who, ())):
+            if len(latest) == count:
                 break
-            if found.who == who and not found.undone and self.standing.get(found.image) is found:
-                out.append(found)
-        return out
+            if not answer.undone and self.current.get(answer.image) is answer:
+                latest.append(answer)
+        return latest
 
-    def seconds(self, count: int = 60) -> list[float]:
-        """What the last answers took."""
-        return [float(g.shown["seconds"]) for g in self.given[-count:] if g.shown.get("seconds")]
+    def recent_seconds(self, count: int = 60) -> list[float]:
+        """Return the seconds that each of the last ``count`` answers took, where measured."""
+        return [float(a.details["seconds"]) for a in self.answers[-count:] if a.details.get("seconds")]
 
-    def _answered(self, event: Event) -> None:
-        body = event.body
-        shown = {k: v for k, v in body.items() if k not in ("id", "class", "part", "rank")}
-        image, uid = body["id"], event.uid or f"event-{event.number}"
-        if "undoes" in shown:
-            self._undo(image, str(shown["undoes"]), uid, event.who)
+    def _undo(self, image: ImageId, undone: str, uid: str, who: str) -> None:
+        self.by_uid[uid] = None
+        answer = self.by_uid.get(undone)
+        if answer is None:
             return
-        found = Given(image, body["class"], event.who, uid, event.at, shown, self.standing.get(image))
-        self.given.append(found)
-        self.uids[uid] = found
-        self.standing[image] = found
-        self._returned.pop(image, None)
-        self._doubt(found)
-
-    def _undo(self, image: ImageId, undoes: str, uid: str, who: str) -> None:
-        self.uids[uid] = None
-        found = self.uids.get(undoes)
-        if found is None:
+        answer.undone = True
+        if self.current.get(image) is not answer:
             return
-        found.undone = True
-        if self.standing.get(image) is not found:
-            return
-        earlier = self.before(undoes)
+        earlier = self.previous(undone)
         if earlier is None:
-            del self.standing[image]
+            del self.current[image]
             self._returned[image] = who
         else:
-            self.standing[image] = earlier
+            self.current[image] = earlier
         self._doubtful.pop(image, None)
 
-    def _doubt(self, found: Given) -> None:
-        if found.shown.get("again"):
-            self.rechecked.add(found.image)
-        if found.image in self.rechecked:
-            self._doubtful.pop(found.image, None)
+    def _update_doubt(self, answer: AnswerRecord) -> None:
+        if answer.details.get("again"):
+            self._rechecked.add(answer.image)
+        if answer.image in self._rechecked:
+            self._doubtful.pop(answer.image, None)
             return
-        guess = found.shown.get("guess") or {}
-        sure = guess.get("agreement", 0.0) >= 0.9 and guess.get("class") != found.name
-        before = found.earlier
-        differ = before is not None and before.who != found.who and before.name not in (None, found.name)
-        if found.name is not None and (sure or differ):
-            self._doubtful[found.image] = None
+        guess = answer.details.get("guess") or {}
+        contradicts = guess.get("agreement", 0.0) >= CONFIDENT and guess.get("class") != answer.name
+        earlier = answer.earlier
+        differs = earlier is not None and earlier.who != answer.who and earlier.name not in (None, answer.name)
+        if answer.name is not None and (contradicts or differs):
+            self._doubtful[answer.image] = None

@@ -1,4 +1,4 @@
-"""What crosses the seam between the web and the campaign behind it."""
+"""Records that the service exchanges with the web API and with the trainer."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -8,16 +8,17 @@ import numpy as np
 
 from versionspace.types import Array, ImageId
 
-Kind = Literal["class", "skip", "unsure", "bad", "undo"]
-When = Literal["hidden", "after", "before"]
-"""When the person sees the model's guess."""
+AnswerKind = Literal["class", "skip", "unsure", "bad", "undo"]
+GuessTiming = Literal["hidden", "after", "before"]
+"""When a person sees the model's guess: never, after the answer, or before it."""
 
 REASONS: dict[str, str] = {"skip": "skipped", "unsure": "unsure", "bad": "bad image"}
+"""The reason stored with an answer that has no class, by kind of answer."""
 
 
 @dataclass(frozen=True)
 class Guess:
-    """What most members say of an image, and the share of them that do."""
+    """The class that most members predict for an image, and their share."""
 
     name: str
     agreement: float
@@ -25,26 +26,26 @@ class Guess:
 
 @dataclass(frozen=True)
 class Answer:
-    """What a person did, with a name of its own: sent twice it counts once."""
+    """An answer from a browser tab; its ``uid`` makes sending it twice harmless."""
 
     uid: str
-    kind: Kind
+    kind: AnswerKind
     image: ImageId
     name: str | None = None
     """The class, for kind "class"."""
-    of: str = ""
-    """For kind "undo": the answer that is taken back."""
+    undoes: str = ""
+    """The uid of the answer to take back, for kind "undo"."""
     seconds: float = 0.0
-    when: When = "hidden"
+    guess_timing: GuessTiming = "hidden"
     grid: bool = False
-    again: bool = False
-    """A second look at an image that has a label."""
+    second_look: bool = False
+    """The image already had a label."""
     guess: Guess | None = None
-    """What the person saw before or after this answer. None: nothing, or a tab of an earlier version did not say."""
+    """The guess that the person saw, unless it was hidden. A newer model may guess otherwise by now."""
 
 
 @dataclass(frozen=True)
-class Refused:
+class RefusedAnswer:
     """An answer that cannot be stored, and why."""
 
     uid: str
@@ -52,39 +53,50 @@ class Refused:
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """What became of answers."""
+class AnswerOutcome:
+    """Which answers were stored and which refused."""
 
-    taken: list[str] = field(default_factory=list)
-    """Stored durably, now or earlier."""
-    refused: list[Refused] = field(default_factory=list)
+    stored: list[str] = field(default_factory=list)
+    """Uids of answers that are durable, now or since an earlier request."""
+    refused: list[RefusedAnswer] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
-class Task:
+class Question:
     """An image to answer."""
 
     image: ImageId
     guess: Guess | None = None
-    again: bool = False
+    second_look: bool = False
 
 
 @dataclass(frozen=True)
-class Served:
-    """Images for one tab, in order."""
+class QuestionBatch:
+    """Images for one browser tab, in order."""
 
-    tasks: list[Task]
+    questions: list[Question]
     generation: int
-    """The round whose model asks; when it changes, what a tab has in store is out of date."""
+    """The round whose model asks; when it changes, the images that a tab fetched ahead are out of date."""
     finished: str = ""
-    """Why there is nothing more to label; empty while there is, or while others have it on their screens."""
+    """Why labelling is over; empty while images are left, or while others have the last ones on their screens."""
     name: str = ""
-    """Of a grid: the class."""
+    """The class of a grid."""
+
+
+@dataclass(frozen=True)
+class PoolVotes:
+    """The members' vote on every image of the pool, present or missing, in the order of the pool."""
+
+    classes: tuple[str, ...]
+    majority: Array
+    """(N,): the class, by number, that most members predict."""
+    agreement: Array
+    """(N,): the share of members that do; 0 for an image that was missing."""
 
 
 @dataclass(frozen=True)
 class Guesses:
-    """A round's votes on the whole pool, in the order of its ids; an image that was gone has no votes: agreement 0."""
+    """The votes of one round, by image."""
 
     round: int
     classes: tuple[str, ...]
@@ -96,22 +108,22 @@ class Guesses:
     def of(
         cls, round_: int, classes: Sequence[str], majority: Array, agreement: Array, ids: Sequence[ImageId]
     ) -> "Guesses":
-        """Checked: one vote for each image."""
+        """Return the votes by image; raise ValueError unless there is one vote for each id."""
         if len(majority) != len(ids) or len(agreement) != len(ids):
             raise ValueError(f"{len(majority)} votes for {len(ids)} images")
         return cls(round_, tuple(classes), majority, agreement, {image: row for row, image in enumerate(ids)})
 
     def about(self, image: ImageId) -> Guess | None:
-        """Of one image."""
+        """Return the guess about an image; None if there is none."""
         row = self.rows.get(image)
         if row is None or not self.agreement[row]:
             return None
         return Guess(self.classes[int(self.majority[row])], round(float(self.agreement[row]), 3))
 
-    def likely(self, name: str, among: Array) -> Array:
-        """Rows, of those that are True in ``among``, that most members give to a class: the least agreed on first."""
+    def rows_of_class(self, name: str, among: Array) -> Array:
+        """Return the rows where ``among`` is True and most members predict this class, least agreement first."""
         if name not in self.classes:
             return np.empty(0, np.int64)
-        fits = among & (self.majority == self.classes.index(name)) & (self.agreement >= 0.5)
-        rows = np.flatnonzero(fits)
+        predicted = among & (self.majority == self.classes.index(name)) & (self.agreement >= 0.5)
+        rows = np.flatnonzero(predicted)
         return rows[np.argsort(self.agreement[rows], kind="stable")]

@@ -14,10 +14,10 @@ import uvicorn
 from versionspace.campaign.campaign import Campaign
 from versionspace.data.folder.decode import decoding
 from versionspace.errors import InputError
-from versionspace.label.api import build, guarded
-from versionspace.label.auth import Access, identity, save_identity
+from versionspace.label.api import create_app
+from versionspace.label.auth import Access, Guard, identity, save_identity
 from versionspace.label.image_encoding import ImageEncoder
-from versionspace.label.service import Desk
+from versionspace.label.service import LabelService
 from versionspace.label.supervisor import Supervisor
 
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
@@ -42,16 +42,16 @@ def serve(
     with ExitStack() as stack:
         stack.callback(campaign.close)
         stack.enter_context(decoding())
-        desk = Desk(campaign)
+        service = LabelService(campaign)
         known = identity(campaign.folder.path)
         bound = stack.enter_context(_bound(host, known.port if port is None else port))
         number = int(bound.getsockname()[1])
         save_identity(campaign.folder.path, replace(known, port=number))
         access = _access(known.token, number, host)
-        showing = ImageEncoder(Path(campaign.config.data.name), campaign.dataset, campaign.images.files)
-        supervisor = Supervisor(desk).start()
+        encoder = ImageEncoder(Path(campaign.config.data.name), campaign.dataset, campaign.images.files)
+        supervisor = Supervisor(service).start()
         stack.callback(supervisor.close)
-        app = guarded(build(desk, supervisor, showing), access)
+        app = Guard(create_app(service, supervisor, encoder), access)
         opened = ServedPage(f"http://{_url_host(host)}:{number}/?token={known.token}", number, campaign.folder.path)
         say(opened)
         if browser:

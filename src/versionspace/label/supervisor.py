@@ -1,188 +1,153 @@
-"""The trainer's keeper: starts it, gives it orders, takes in its rounds, and starts it again when it dies."""
+"""Keeps one trainer process running: starts it, requests rounds, commits them, and restarts it when it dies."""
 
-import contextlib
 import json
-import os
 import queue
 import subprocess
-import sys
 import threading
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 from versionspace.errors import VersionspaceError
-from versionspace.label.service import Desk
+from versionspace.label.service import LabelService
+from versionspace.label.trainer_messages import RoundResult
+from versionspace.subprocesses import close_input, forward_lines, send_line, start_child, wait_or_kill
 
 LOG = ".trainer.log"
-_LONGEST = 60.0
+_LONGEST_PAUSE = 60.0
 _DOUBLINGS = 10
 
 
 @dataclass(frozen=True)
-class Training:
+class TrainerStatus:
     """What the trainer is doing, for the page."""
 
     stage: str = "starting"
     """"starting", "features", "idle", "fit", "predict", "measure", "query" or "down"."""
     share: float = 0.0
+    """Progress of the stage, from 0 to 1."""
     round: int = 0
-    trouble: str = ""
-    """What went wrong last; empty once a round has gone well again."""
-    retry: float = 0.0
-    """Seconds until it is started again, more than 0 while that is to come."""
+    problem: str = ""
+    """The last error; empty again once a round was committed."""
+    retry_seconds: float = 0.0
+    """Seconds until the trainer is restarted; more than 0 while it is down."""
 
 
 class Supervisor:
-    """A thread that keeps one trainer alive for a desk."""
+    """A thread that keeps one trainer running for a service."""
 
-    def __init__(self, desk: Desk, *, first_pause: float = 1.0) -> None:
-        self.desk, self.first_pause = desk, first_pause
+    def __init__(self, service: LabelService, *, first_pause: float = 1.0) -> None:
+        """``first_pause``: seconds before the first restart; each failure in a row doubles it."""
+        self.service, self.first_pause = service, first_pause
         self.process: subprocess.Popen[str] | None = None
-        self._now = Training()
-        self._again = 0.0
-        self._rounds = 0
-        """That went well in this life of the trainer."""
+        self._status = TrainerStatus()
+        self._restart_at = 0.0
+        self._committed_rounds = 0
+        """Since the trainer was last started."""
         self._closing = threading.Event()
-        self._thread = threading.Thread(target=self._keep, name="supervisor", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="supervisor", daemon=True)
 
     def start(self) -> "Supervisor":
-        """Begins; returns at once."""
+        """Start the thread and return at once."""
         self._thread.start()
         return self
 
     def close(self) -> None:
-        """Ends the trainer, in the midst of a fit if need be; nothing committed is lost."""
+        """Stop the trainer, even in the middle of a fit; nothing committed is lost."""
         self._closing.set()
-        self.desk.changed.set()
+        self.service.changed.set()
         self._thread.join(timeout=15)
 
-    def now(self) -> Training:
-        """What it is doing."""
-        now = self._now
-        left = max(0.1, self._again - time.monotonic()) if now.stage == "down" else 0.0
-        return replace(now, retry=round(left, 1))
+    def status(self) -> TrainerStatus:
+        """Return what the trainer is doing."""
+        status = self._status
+        left = max(0.1, self._restart_at - time.monotonic()) if status.stage == "down" else 0.0
+        return replace(status, retry_seconds=round(left, 1))
 
-    def _keep(self) -> None:
+    def _run(self) -> None:
         failures = 0
         while not self._closing.is_set():
-            self._rounds = 0
+            self._committed_rounds = 0
             try:
-                why = self._watch()
-            except Exception as error:  # whatever it is: a thread that ended here would never train again
-                why = _reason(error)
+                problem = self._run_trainer()
+            except Exception as error:  # an error that ended this thread would end all training
+                problem = _describe(error)
             if self._closing.is_set():
                 return
-            failures = 1 if self._rounds else failures + 1
-            pause = min(_LONGEST, self.first_pause * 2 ** min(failures - 1, _DOUBLINGS))
-            self._again = time.monotonic() + pause
-            self._now = Training("down", trouble=why)
+            failures = 1 if self._committed_rounds else failures + 1
+            pause = min(_LONGEST_PAUSE, self.first_pause * 2 ** min(failures - 1, _DOUBLINGS))
+            self._restart_at = time.monotonic() + pause
+            self._status = TrainerStatus("down", problem=problem)
             self._closing.wait(pause)
 
-    def _watch(self) -> str:
-        """One life of a trainer; why it ended."""
-        news: queue.Queue[str] = queue.Queue()
-        log = self.desk.campaign.folder.path / LOG
-        self._now = replace(self._now, stage="starting", share=0.0)
+    def _run_trainer(self) -> str:
+        """Run one trainer until it exits and return why it did."""
+        lines: queue.Queue[str] = queue.Queue()
+        log = self.service.campaign.folder.path / LOG
+        self._status = replace(self._status, stage="starting", share=0.0)
         with log.open("w", encoding="utf-8") as errors:
-            self.process = _started(self.desk.campaign.folder.path, errors)
-        process = self.process
-        assert process.stdin is not None
+            process = self.process = _start_trainer(self.service.campaign.folder.path, errors)
         assert process.stdout is not None
-        listener = threading.Thread(target=_listen, args=(process.stdout, news, self.desk.changed), daemon=True)
+
+        def receive(line: str) -> None:
+            lines.put(line)
+            self.service.changed.set()
+
+        listener = threading.Thread(target=forward_lines, args=(process.stdout, receive), daemon=True)
         try:
             listener.start()
-            why = self._serve(process, news)
+            problem = self._exchange(process, lines)
         finally:
-            _end(process)
+            close_input(process)
+            wait_or_kill(process, timeout=5)
             if listener.ident is not None:
                 listener.join(timeout=5)
             process.stdout.close()
-        return why or _last_line(log) or f"it ended with code {process.returncode}"
+        return problem or _last_line(log) or f"it exited with code {process.returncode}"
 
-    def _serve(self, process: "subprocess.Popen[str]", news: "queue.Queue[str]") -> str:
-        why, began = "", 0.0
-        ready = busy = False
+    def _exchange(self, process: "subprocess.Popen[str]", lines: "queue.Queue[str]") -> str:
+        """Handle messages and request rounds until the trainer's output ends; return its error, if it sent one."""
+        problem, requested_at = "", 0.0
+        is_ready = is_busy = False
         while not self._closing.is_set():
-            self.desk.changed.wait(timeout=0.5)
-            self.desk.changed.clear()
-            while not news.empty():
-                line = news.get()
-                if not line.endswith("\n"):  # its end, or it was killed in the midst of a line
-                    return why
-                found = json.loads(line)
-                match found["kind"]:
+            self.service.changed.wait(timeout=0.5)
+            self.service.changed.clear()
+            while not lines.empty():
+                line = lines.get()
+                if not line.endswith("\n"):  # the output ended, possibly in the middle of a line
+                    return problem
+                message = json.loads(line)
+                match message["kind"]:
                     case "ready":
-                        ready = True
-                        self.desk.without(found.get("gone", ()))
-                        self._now = replace(self._now, stage="idle")
+                        is_ready = True
+                        self.service.set_missing(message.get("missing", ()))
+                        self._status = replace(self._status, stage="idle")
                     case "step":
-                        self._now = replace(self._now, stage=found["stage"], share=found["share"], round=found["round"])
+                        self._status = replace(
+                            self._status, stage=message["stage"], share=message["share"], round=message["round"]
+                        )
                     case "failed":
-                        why = found["text"]
+                        problem = message["text"]
                     case "round":
-                        self._commit(found, time.monotonic() - began)
-                        busy = False
-                        self._rounds += 1
-                        self._now = Training("idle")
-            if ready and not busy and (size := self.desk.order()) is not None:
-                busy, began = True, time.monotonic()
-                if not _told(process, {"size": size}):
-                    return why
-        return why
-
-    def _commit(self, found: dict[str, Any], seconds: float) -> None:
-        from versionspace.label.trainer import decode, unpacked
-
-        self.desk.trained([decode(e) for e in found["events"]], unpacked(found["guesses"]), seconds, found["upto"])
+                        result = RoundResult.from_message(message)
+                        self.service.commit_round(result, time.monotonic() - requested_at)
+                        is_busy = False
+                        self._committed_rounds += 1
+                        self._status = TrainerStatus("idle")
+            if is_ready and not is_busy and (size := self.service.next_round_size()) is not None:
+                is_busy, requested_at = True, time.monotonic()
+                if not send_line(process, json.dumps({"size": size}) + "\n"):
+                    return problem
+        return problem
 
 
-def _started(folder: Path, errors: IO[str]) -> "subprocess.Popen[str]":
-    quiet = {"OMP_WAIT_POLICY": "PASSIVE", "GOMP_SPINCOUNT": "0"}  # threads that wait leave the core to the page
-    own: dict[str, Any] = {"process_group": 0} if os.name == "posix" else {}
-    return subprocess.Popen(
-        [sys.executable, "-m", "versionspace.label.trainer", str(folder)], stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE, stderr=errors, text=True, bufsize=1, env={**quiet, **os.environ}, **own,
-    )  # fmt: skip
+def _start_trainer(folder: Path, errors: IO[str]) -> "subprocess.Popen[str]":
+    return start_child("versionspace.label.trainer", str(folder), stderr=errors)
 
 
-def _listen(lines: IO[str], news: "queue.Queue[str]", wake: threading.Event) -> None:
-    try:
-        with contextlib.suppress(OSError, ValueError):  # it was closed meanwhile, or said what is no text
-            for line in lines:
-                news.put(line)
-                wake.set()
-    finally:
-        news.put("")
-        wake.set()
-
-
-def _told(process: "subprocess.Popen[str]", order: dict[str, Any]) -> bool:
-    try:
-        assert process.stdin is not None
-        process.stdin.write(json.dumps(order) + "\n")
-        process.stdin.flush()
-    except OSError:
-        return False
-    return True
-
-
-def _end(process: "subprocess.Popen[str]") -> None:
-    try:
-        if process.stdin is not None:
-            process.stdin.close()
-    except OSError:
-        pass
-    try:
-        process.wait(timeout=5)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
-
-
-def _reason(error: Exception) -> str:
-    """In the words of the error, where it has any."""
+def _describe(error: Exception) -> str:
+    """Return the error's own message where it has one."""
     if isinstance(error, VersionspaceError):
         return str(error)
     if isinstance(error, OSError) and error.strerror:

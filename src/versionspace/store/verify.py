@@ -76,7 +76,7 @@ def _contradictions(folder: CampaignFolder, config: Config, events: Sequence[Eve
     problems = []
     if state.begun.get("method") != config.query.method or state.begun.get("seed") != config.seed:
         problems.append("campaign.toml has another method or seed than the ledger")
-    reproducible = Policy.of(config).reproducible  # else people may answer late, and correct earlier answers
+    reproducible = Policy.of(config).reproducible  # otherwise a person may answer late, and correct earlier answers
     if reproducible:
         problems += _over_budget(events, config.budget.total)
     required = required_files(folder, config, state)
