@@ -28,8 +28,8 @@ sys.path.append(str(Path(__file__).parent.parent / "tests"))
 from label.conftest import CHROMIUM, SWITCHES
 from label.crowd import Crowd
 from label.serving import Server, quick
-from versionspace.campaign.setup import create_folder
-from versionspace.label.create import new_config
+from versionspace.campaign import create_folder
+from versionspace.label import new_config
 from versionspace.store import Ledger, read_campaign
 
 CLASSES = ("temple", "flower")

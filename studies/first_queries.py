@@ -14,9 +14,7 @@ import numpy as np
 
 from studies.measurements import machine
 from studies.values import HERE
-from versionspace.campaign.datasets import open_dataset
-from versionspace.campaign.images import restore_images
-from versionspace.campaign.learner import load_learner
+from versionspace.campaign import load_learner, open_dataset, restore_images
 from versionspace.store import Record, campaigns, read_campaign
 from versionspace.types import Array
 

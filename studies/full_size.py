@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from studies.measurements import HERE, commit_of, machine
-from versionspace.campaign.estimate import plan
+from versionspace.campaign import plan
 from versionspace.config import read_config
 from versionspace.store import read_campaign
 

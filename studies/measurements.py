@@ -10,7 +10,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from versionspace.campaign.environment import ARITHMETIC
+from versionspace.campaign import ARITHMETIC
 from versionspace.runtime import arithmetic, pick_device, processor
 from versionspace.store import Record, Round, campaigns, read_campaign
 

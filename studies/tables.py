@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 import numpy as np
 
 from studies.values import BySeed, Study, differences, measured, values
-from versionspace.query.methods import TABLE
+from versionspace.query import TABLE
 from versionspace.report import METHOD_GROUPS, PAPER, statistics
 
 ENOUGH = 6

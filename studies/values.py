@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from versionspace.query.methods import METHODS
+from versionspace.query import METHODS
 from versionspace.report import statistics
 
 HERE = Path(__file__).parent

@@ -92,7 +92,7 @@ def without_weights(campaign):
 def test_labels_are_exported(copy, tmp_path):
     assert command("export", copy("grid") / "gvd/0", "--labels", "csv", "--out", tmp_path / "labels.csv") == 0
     rows = table(tmp_path / "labels.csv")
-    assert {row["id"]: row["class"] for row in rows} == EXPECTED["grid"][0]["labels"]
+    assert {row["id"]: row["label"] for row in rows} == EXPECTED["grid"][0]["labels"]
 
 
 def test_the_model_is_exported_and_predicts(copy, tmp_path):

@@ -107,3 +107,17 @@ def test_the_jobs_of_a_grid_know_nothing_of_what_runs_them():
     graph = dependencies(modules(ROOT))
     inside = {module.removeprefix("versionspace.campaign.") for module in reach(graph, "versionspace.campaign.jobs")}
     assert not inside & {"grid", "local_executor", "progress", "worker", "campaign", "round"}
+
+
+def test_packages_are_entered_by_their_front_doors():
+    """A module of one package imports names from another package, never from a module inside it."""
+    trees = modules(ROOT)
+    packages = {name for name in trees if (ROOT.parent / name.replace(".", "/")).is_dir() and name.count(".") == 1}
+    found = {
+        f"{importer} imports {module}"
+        for importer, tree in trees.items()
+        for module, _ in imported_names(tree, type_checking=True)
+        for package in packages
+        if module.startswith(f"{package}.") and not f"{importer}.".startswith(f"{package}.")
+    }
+    assert found == set()

@@ -31,7 +31,7 @@ from versionspace.space import (
 if TYPE_CHECKING:
     from versionspace.campaign import Campaign, run
     from versionspace.ensemble import Ensemble, Training
-    from versionspace.label.create import label_folder
+    from versionspace.label import label_folder
 
 __all__ = [
     "METHODS",
@@ -63,7 +63,7 @@ __all__ = [
 _LAZY = {
     "Ensemble": ("ensemble", "run"), "Training": ("ensemble", "run"),
     "Campaign": ("campaign", "run"), "run": ("campaign", "run"),
-    "label_folder": ("label.create", "label"),
+    "label_folder": ("label", "label"),
 }  # fmt: skip
 """Public names that need more than NumPy: the module that defines each, and the extra that it requires."""
 

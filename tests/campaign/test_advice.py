@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from metrics import AuditMetrics, round_metrics
-from versionspace.campaign.advice import MIN_AUDIT, advice
+from versionspace.campaign.advice import MIN_AUDIT, stop_advice
 from versionspace.campaign.stop_rules import parse_rule
 
 
@@ -20,11 +20,11 @@ FLAT = [a_round(60 + 10 * n, 0.02, audit()) for n in range(5)]
 
 
 def test_before_the_first_round_it_is_red():
-    assert advice([], total=300, spent=3).light == "red"
+    assert stop_advice([], total=300, spent=3).light == "red"
 
 
 def test_a_flat_diameter_and_a_good_audit_are_green():
-    found = advice(FLAT, total=300, spent=110)
+    found = stop_advice(FLAT, total=300, spent=110)
     assert found.light == "green"
     assert "flat at 2.0%" in found.sentence
     assert "95% (85% to 99%)" in found.sentence
@@ -32,25 +32,25 @@ def test_a_flat_diameter_and_a_good_audit_are_green():
 
 def test_a_flat_diameter_alone_is_never_green():
     for missing in (None, audit(images=0), audit(images=MIN_AUDIT - 1)):
-        found = advice([replace(r, audit=missing) for r in FLAT], total=300, spent=110)
+        found = stop_advice([replace(r, audit=missing) for r in FLAT], total=300, spent=110)
         assert found.light == "amber"
         assert "audit" in found.sentence
 
 
 def test_a_stop_rule_on_the_diameter_alone_is_amber():
     rounds = [replace(r, audit=None) for r in FLAT[:1]]
-    assert advice(rounds, total=300, spent=60, rule=parse_rule("diameter(0.05)")).light == "amber"
+    assert stop_advice(rounds, total=300, spent=60, rule=parse_rule("diameter(0.05)")).light == "amber"
 
 
 def test_a_falling_diameter_is_red_and_its_change_is_stated():
     rounds = [a_round(10 * n, d, audit()) for n, d in enumerate((0.5, 0.4, 0.3, 0.2), start=1)]
-    found = advice(rounds, total=300, spent=40)
+    found = stop_advice(rounds, total=300, spent=40)
     assert found.light == "red"
     assert "changed by 30.0%" in found.sentence
 
 
 def test_two_rounds_are_too_few():
-    found = advice(FLAT[:2], total=300, spent=70)
+    found = stop_advice(FLAT[:2], total=300, spent=70)
     assert found.light == "red"
     assert "2 more rounds show" in found.sentence
 
@@ -58,23 +58,23 @@ def test_two_rounds_are_too_few():
 def test_an_audit_without_labels_is_not_quoted():
     rounds = [a_round(10 * n, d, audit(images=0)) for n, d in enumerate((0.5, 0.4, 0.3, 0.2), start=1)]
     for shown in (rounds, rounds[:1]):
-        found = advice(shown, total=300, spent=40)
+        found = stop_advice(shown, total=300, spent=40)
         assert found.light == "red"
         assert "audit" not in found.sentence
 
 
 def test_a_rare_class_a_bad_fit_or_a_low_audit_is_amber():
     rare = [replace(r, classes={"cat": 90, "other": 1}) for r in FLAT]
-    assert "“other” has only one label" in advice(rare, total=300, spent=110).sentence
+    assert "“other” has only one label" in stop_advice(rare, total=300, spent=110).sentence
     loose = [replace(r, fit=0.9) for r in FLAT]
-    assert "90.0%" in advice(loose, total=300, spent=110).sentence
+    assert "90.0%" in stop_advice(loose, total=300, spent=110).sentence
     low = [replace(r, audit=audit(0.6)) for r in FLAT]
-    assert "60%" in advice(low, total=300, spent=110).sentence
-    assert {advice(r, total=300, spent=110).light for r in (rare, loose, low)} == {"amber"}
+    assert "60%" in stop_advice(low, total=300, spent=110).sentence
+    assert {stop_advice(r, total=300, spent=110).light for r in (rare, loose, low)} == {"amber"}
 
 
 def test_a_spent_budget_with_a_changing_diameter_is_amber():
     rounds = [a_round(10 * n, d, audit()) for n, d in enumerate((0.5, 0.4, 0.3, 0.2), start=1)]
-    found = advice(rounds, total=40, spent=40)
+    found = stop_advice(rounds, total=40, spent=40)
     assert found.light == "amber"
     assert found.sentence.startswith("The budget is spent, but the diameter still changed")

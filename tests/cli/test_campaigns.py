@@ -102,7 +102,7 @@ def test_labels_as_csv_and_lines_and_folders(grid, tmp_path):
     record = read_campaign(grid / "gvd" / "0")
     versionspace("export", grid / "gvd" / "0", "--labels", "csv", "--out", tmp_path / "l.csv")
     rows = list(csv.DictReader((tmp_path / "l.csv").read_text().splitlines()))
-    assert {int(r["id"]): r["class"] for r in rows} == record.state.training_labels()
+    assert {int(r["id"]): r["label"] for r in rows} == record.state.training_labels()
     versionspace("export", grid / "gvd" / "0", "--labels", "jsonl", "--out", tmp_path / "l.jsonl")
     lines = [json.loads(line) for line in (tmp_path / "l.jsonl").read_text().splitlines()]
     assert [line["id"] for line in lines] == [int(r["id"]) for r in rows]
@@ -181,7 +181,7 @@ def test_models_out(grid, tmp_path):
         ("export {grid}/gvd/0 --labels csv --model onnx", "got both"),
         ("export {grid}/gvd/0 --labels xls", "one of csv, jsonl, imagefolder, label-studio, got 'xls'"),
         ("export {grid}/gvd/0 --labels label-studio", "expected a campaign on a folder of images, got one on digits"),
-        ("export {grid}/gvd/0 --model safetensors --member 9", "0 to 2, got 9. Leave it out for all of them."),
+        ("export {grid}/gvd/0 --model safetensors --member 9", "0 to 2, got 9. Leave it out for all members."),
         ("export {grid}/gvd/0 --model onnx --out {tiny}/m.onnx", "expected a folder that can be read and written"),
         ("backup {grid} .", "a file or folder by its name"),
         ("run nothing.toml", "preset"),

@@ -87,7 +87,7 @@ def test_a_missing_image_is_left_out_and_its_label_kept(folder, files, caplog, h
         assert campaign.state.metrics[proposal.round].labels >= before
         assert campaign.state.metrics[proposal.round].sets["pool"].images == 119
     (row,) = [r for r in csv.DictReader(export(folder, "csv")[0].read_text().splitlines()) if r["missing"]]
-    assert (row["id"], row["file"], row["class"]) == (labelled, files.names[labelled], folder.truth[labelled])
+    assert (row["id"], row["file"], row["label"]) == (labelled, files.names[labelled], folder.truth[labelled])
     lines = [json.loads(line) for line in export(folder, "jsonl")[0].read_text().splitlines()]
     assert [line["file"] for line in lines if line.get("missing")] == [files.names[labelled]]
     tasks = json.loads(export(folder, "label-studio")[0].read_text())

@@ -57,7 +57,7 @@ def exported(folder, form):
 
 def test_exports_name_the_file_by_its_bytes(odd):
     (row,) = csv.DictReader(exported(odd, "csv").read_text(encoding="utf-8").splitlines())
-    assert (row["id"], row["file"], row["class"]) == (odd.image, SHOWN, "2")
+    assert (row["id"], row["file"], row["label"]) == (odd.image, SHOWN, "2")
     line = json.loads(exported(odd, "jsonl").read_text(encoding="utf-8"))
     assert (line["id"], line["file"], line["class"]) == (odd.image, SHOWN, "2")
     (task,) = json.loads(exported(odd, "label-studio").read_text(encoding="utf-8"))

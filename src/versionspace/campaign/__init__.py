@@ -15,17 +15,153 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from versionspace.campaign.advice import Advice, stop_advice
     from versionspace.campaign.campaign import Campaign, Proposal
+    from versionspace.campaign.cold_start import simple_features
+    from versionspace.campaign.datasets import absolute_path, open_dataset, open_for_labelling
+    from versionspace.campaign.environment import ARITHMETIC
+    from versionspace.campaign.estimate import free_disk, plan
+    from versionspace.campaign.export import (
+        LABEL_FORMATS,
+        ExportedLabel,
+        export_labels,
+        export_model,
+        exported_labels,
+        missing_images_note,
+        model_note,
+        on_image_folder,
+    )
     from versionspace.campaign.grid import resume, run
+    from versionspace.campaign.images import CampaignImages, Roles, draw_roles, restore_images
+    from versionspace.campaign.inference import find_images, load_model
     from versionspace.campaign.jobs import Executor, Job, News, Outcome, Run
+    from versionspace.campaign.learner import default_net, learner_kind, load_learner, make_learner, training_of
     from versionspace.campaign.local_executor import LocalExecutor
+    from versionspace.campaign.metrics import describe_indistinguishable
+    from versionspace.campaign.round import EXHAUSTED, SPENT, UNLABELLED, RoundRunner, Step, proposal_event
+    from versionspace.campaign.setup import create_folder
 
-__all__ = ["Campaign", "Executor", "Job", "LocalExecutor", "News", "Outcome", "Proposal", "Run", "resume", "run"]
+__all__ = [
+    "ARITHMETIC",
+    "EXHAUSTED",
+    "LABEL_FORMATS",
+    "SPENT",
+    "UNLABELLED",
+    "Advice",
+    "Campaign",
+    "CampaignImages",
+    "Executor",
+    "ExportedLabel",
+    "Job",
+    "LocalExecutor",
+    "News",
+    "Outcome",
+    "Proposal",
+    "Roles",
+    "RoundRunner",
+    "Run",
+    "Step",
+    "absolute_path",
+    "create_folder",
+    "default_net",
+    "describe_indistinguishable",
+    "draw_roles",
+    "export_labels",
+    "export_model",
+    "exported_labels",
+    "find_images",
+    "free_disk",
+    "learner_kind",
+    "load_learner",
+    "load_model",
+    "make_learner",
+    "missing_images_note",
+    "model_note",
+    "on_image_folder",
+    "open_dataset",
+    "open_for_labelling",
+    "plan",
+    "proposal_event",
+    "restore_images",
+    "resume",
+    "run",
+    "simple_features",
+    "stop_advice",
+    "training_of",
+]
 
-_MODULES = {
-    "Campaign": "campaign", "Proposal": "campaign", "resume": "grid", "run": "grid", "Executor": "jobs", "Job": "jobs",
-    "News": "jobs", "Outcome": "jobs", "Run": "jobs", "LocalExecutor": "local_executor",
-}  # fmt: skip
+_EXPORTS = {
+    "advice": (
+        "Advice",
+        "stop_advice",
+    ),
+    "campaign": (
+        "Campaign",
+        "Proposal",
+    ),
+    "cold_start": ("simple_features",),
+    "datasets": (
+        "absolute_path",
+        "open_dataset",
+        "open_for_labelling",
+    ),
+    "environment": ("ARITHMETIC",),
+    "estimate": (
+        "free_disk",
+        "plan",
+    ),
+    "export": (
+        "ExportedLabel",
+        "LABEL_FORMATS",
+        "export_labels",
+        "export_model",
+        "exported_labels",
+        "missing_images_note",
+        "model_note",
+        "on_image_folder",
+    ),
+    "grid": (
+        "resume",
+        "run",
+    ),
+    "images": (
+        "CampaignImages",
+        "Roles",
+        "draw_roles",
+        "restore_images",
+    ),
+    "inference": (
+        "find_images",
+        "load_model",
+    ),
+    "jobs": (
+        "Executor",
+        "Job",
+        "News",
+        "Outcome",
+        "Run",
+    ),
+    "learner": (
+        "default_net",
+        "learner_kind",
+        "load_learner",
+        "make_learner",
+        "training_of",
+    ),
+    "local_executor": ("LocalExecutor",),
+    "metrics": ("describe_indistinguishable",),
+    "round": (
+        "EXHAUSTED",
+        "RoundRunner",
+        "SPENT",
+        "Step",
+        "UNLABELLED",
+        "proposal_event",
+    ),
+    "setup": ("create_folder",),
+}
+"""The names that each module contributes."""
+_MODULES = {name: module for module, names in _EXPORTS.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:

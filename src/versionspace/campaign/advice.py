@@ -35,7 +35,7 @@ class Advice:
     sentence: str
 
 
-def advice(
+def stop_advice(
     rounds: Sequence[RoundMetrics], *, total: int, spent: int, rule: Rule | None = None, aim: float = 0.9
 ) -> Advice:
     """Return the advice after these rounds.
@@ -43,11 +43,11 @@ def advice(
     ``total``, ``spent``: the budget, and the labels given so far. ``rule``: the campaign's stop rule. ``aim``: the
     accuracy on the audit that is good enough.
 
-    >>> advice([], total=300, spent=4).light
+    >>> stop_advice([], total=300, spent=4).light
     'red'
     >>> one = RoundMetrics(labels=90, classes={"cat": 45, "dog": 45}, fit=1.0, consistent=1.0, epochs=30.0,
     ...                    diameter=0.02, kappa=None, audit=None, votes_sha256="", sets={})
-    >>> print(advice([one] * 5, total=300, spent=90).sentence)
+    >>> print(stop_advice([one] * 5, total=300, spent=90).sentence)
     The diameter is flat at 2.0%, but there is no audit to tell whether the members are right.
     """
     if not rounds:

@@ -79,8 +79,8 @@ class Campaign:
         self.folder, self.config, self.state = folder, config, state
         self.images, self.dataset, self.runner = images, images.dataset, runner
         self._lock, self._ledger, self._accept_different = lock, ledger, accept_different
-        self._features: np.ndarray[Any, Any] | None = None
         self._listeners: list[Callable[[Event], None]] = []
+        self._features: np.ndarray[Any, Any] | None = None
 
     @classmethod
     def create(

@@ -9,9 +9,7 @@ import numpy as np
 
 from versionspace.campaign.images import CampaignImages, Roles, draw_roles, subsets_with_other_folders
 from versionspace.config import Config, DataConfig, Policy, answered_by_person
-from versionspace.data import DATASETS, Dataset, fetch, info, load
-from versionspace.data.folder.decode import frame
-from versionspace.data.folder.scan import is_folder
+from versionspace.data import DATASETS, Dataset, fetch, frame, info, is_folder, load
 from versionspace.errors import InputError
 from versionspace.text import printable
 

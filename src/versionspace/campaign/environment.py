@@ -13,7 +13,7 @@ from versionspace.campaign.learner import group_sizes, training_of
 from versionspace.config import VOTE, Config, Policy, flat_settings
 from versionspace.data import DATASETS, Dataset
 from versionspace.machine import cores
-from versionspace.query.methods import TABLE
+from versionspace.query import TABLE
 from versionspace.runtime import arithmetic, pick_device
 from versionspace.store import Event, State, StoreError, canonical_json
 

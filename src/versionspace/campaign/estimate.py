@@ -19,7 +19,7 @@ from versionspace.campaign.validation import validate_campaign, validate_setting
 from versionspace.config import Config, as_input_errors
 from versionspace.ensemble import Training
 from versionspace.machine import cores
-from versionspace.query.methods import find
+from versionspace.query import find
 
 _EPOCHS = (1, 3)
 """Epochs of two fits, whose difference is the cost of two epochs without the cost of starting a fit."""

@@ -135,6 +135,7 @@ def _table(found: Sequence[ExportedLabel]) -> str:
         LabelRow(
             file=one.file, label=one.name, id=str(one.id), missing=one.missing, purpose=one.purpose,
             round=one.label.round, rank=one.label.rank, who=one.label.who,
+            reason=str(one.label.details.get("reason", "")),
         )
         for one in found
     )  # fmt: skip

@@ -8,8 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from versionspace.campaign.learner import Learner
-from versionspace.data.folder.decode import MAX_BYTES, UnreadableError, decode, decoding, frame
-from versionspace.data.folder.scan import image_files
+from versionspace.data import MAX_BYTES, UnreadableError, decode, decoding, frame, image_files
 from versionspace.ensemble import Ensemble
 from versionspace.errors import InputError
 from versionspace.types import Array

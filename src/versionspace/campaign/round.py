@@ -23,11 +23,9 @@ from versionspace.campaign.learner import Learner, load_learner, make_learner, t
 from versionspace.campaign.metrics import audit_metrics, kappa, set_metrics
 from versionspace.campaign.validation import DROPOUT_METHODS
 from versionspace.config import Config, Policy, QueryConfig
-from versionspace.ensemble.normalise import Normalisation
-from versionspace.ensemble.predict import Opinions
+from versionspace.ensemble import Normalisation, Opinions
 from versionspace.errors import InputError
-from versionspace.query import query
-from versionspace.query.methods import TABLE
+from versionspace.query import TABLE, query
 from versionspace.store import (
     AuditMetrics,
     CampaignFolder,

@@ -15,7 +15,7 @@ from versionspace.campaign.datasets import Datasets, fetch_if_missing, with_abso
 from versionspace.campaign.validation import pool_labels, validate_campaign, validate_settings
 from versionspace.config import Config, GridConfig, answered_by_person, as_input_errors, differences, to_toml
 from versionspace.errors import InputError
-from versionspace.query.methods import find
+from versionspace.query import find
 from versionspace.store import (
     CONFIG,
     GRID,

@@ -9,7 +9,7 @@ from versionspace.campaign.images import CampaignImages
 from versionspace.campaign.learner import check_learner
 from versionspace.config import Config, Policy, answered_by_person
 from versionspace.errors import InputError
-from versionspace.query.methods import TABLE
+from versionspace.query import TABLE
 from versionspace.types import Ints
 
 DROPOUT_METHODS = ("bald", "batchbald")

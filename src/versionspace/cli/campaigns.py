@@ -12,7 +12,7 @@ from rich.table import Table
 from versionspace.cli.options import FAILED, INTERRUPTED, read_names, read_seeds
 
 if TYPE_CHECKING:
-    from versionspace.campaign.jobs import Run
+    from versionspace.campaign import Run
 
 Jobs = Annotated[
     int,
@@ -110,8 +110,8 @@ def plan(
 
     Example: versionspace plan demo
     """
-    from versionspace.campaign.estimate import free_disk
-    from versionspace.campaign.estimate import plan as measure
+    from versionspace.campaign import free_disk
+    from versionspace.campaign import plan as measure
     from versionspace.config import read_config
     from versionspace.text import duration
 

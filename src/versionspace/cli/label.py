@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.markup import escape
 
 if TYPE_CHECKING:
-    from versionspace.label.server import ServedPage
+    from versionspace.label import ServedPage
 
 
 def label(
@@ -46,14 +46,14 @@ def label(
 
     Example: versionspace label photos/ --classes cat,dog,other --budget 200
     """
-    from versionspace.label.create import class_names, label_folder
+    from versionspace.label import class_names, label_folder
 
     found = label_folder(
         photos, None if classes is None else class_names(classes), budget=budget, net=net, method=method,
         labels=labels, campaign=campaign,
     )  # fmt: skip
 
-    from versionspace.label.server import serve
+    from versionspace.label import serve
 
     serve(found, host=host, port=port, browser=browser, say=lambda o: _say(o, host))
 

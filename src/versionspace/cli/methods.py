@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from versionspace.query.methods import TABLE, Method, find
+from versionspace.query import TABLE, Method, find
 
 LETTERS = (
     "M members · N images in the pool · T images in the reference set, T' of them where members differ · C classes · "

@@ -15,7 +15,7 @@ from versionspace.cli.options import FAILED
 from versionspace.errors import InputError
 
 if TYPE_CHECKING:
-    from versionspace.campaign.export import ExportedLabel
+    from versionspace.campaign import ExportedLabel
     from versionspace.store import Record
 
 _STUDIO = "label-studio"
@@ -50,7 +50,7 @@ def export(
 
     Example: versionspace export runs/demo/gvd/0 --labels csv --out labels.csv
     """
-    from versionspace.campaign.export import (
+    from versionspace.campaign import (
         LABEL_FORMATS,
         export_labels,
         export_model,
@@ -103,8 +103,8 @@ def _note(sentence: str) -> None:
 
 
 def _to_label_studio(record: "Record", given: "list[ExportedLabel]", prefix: str, to: Path) -> Path:
-    from versionspace.campaign.export import on_image_folder
-    from versionspace.label.label_studio import tasks
+    from versionspace.campaign import on_image_folder
+    from versionspace.label import tasks
     from versionspace.store import write_file
     from versionspace.text import printable
 
@@ -132,7 +132,7 @@ def predict(
 
     Example: versionspace predict model photos/
     """
-    from versionspace.campaign.inference import find_images, load_model
+    from versionspace.campaign import find_images, load_model
     from versionspace.data import safe_cell
     from versionspace.store import reject_folder, write_file
     from versionspace.text import printable

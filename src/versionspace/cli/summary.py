@@ -7,8 +7,8 @@ from typing import Any
 
 from rich.table import Table
 
-from versionspace.campaign.metrics import describe_indistinguishable as same_images
-from versionspace.query.methods import TABLE
+from versionspace.campaign import describe_indistinguishable as same_images
+from versionspace.query import TABLE
 from versionspace.store import Record, Round
 from versionspace.text import duration, percent
 

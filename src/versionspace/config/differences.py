@@ -3,7 +3,7 @@
 from typing import Any
 
 from versionspace.config.model import Config
-from versionspace.query.methods import TABLE
+from versionspace.query import TABLE
 
 _WITHOUT_EFFECT = ("grid", "machine")
 """Sections that do not affect the result of a campaign."""

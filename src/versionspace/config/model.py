@@ -4,9 +4,9 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from versionspace.ensemble.settings import SIZES, Training, read_training
+from versionspace.ensemble import SIZES, Training, read_training
 from versionspace.errors import InputError
-from versionspace.query.methods import find, names
+from versionspace.query import find, names
 
 
 class Section(BaseModel):

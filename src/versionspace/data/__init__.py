@@ -34,8 +34,7 @@ from versionspace.data.folder.decode import (
 )
 from versionspace.data.folder.scan import image_files, is_folder
 from versionspace.data.label_table import (
-    EXPORT_COLUMNS,
-    PAGE_COLUMNS,
+    COLUMNS,
     LabelRow,
     format_label_table,
     read_label_table,
@@ -47,11 +46,10 @@ from versionspace.data.splits import SPLIT_SIZES, Split, SplitSizes, draw, split
 
 __all__ = [
     "CACHE_VARIABLE",
+    "COLUMNS",
     "DATASETS",
-    "EXPORT_COLUMNS",
     "MAX_BYTES",
     "MAX_PIXELS",
-    "PAGE_COLUMNS",
     "SPLIT_SIZES",
     "Advance",
     "ChecksumError",

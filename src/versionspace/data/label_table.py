@@ -1,17 +1,9 @@
 """Label tables as CSV: the one module that knows their columns.
 
-`read_label_table` accepts three shapes, recognised by their header:
-
-======================  ===========================================================
-written by              columns
-======================  ===========================================================
-people, as labels.csv   ``file,label`` in any order; other columns are ignored
-versionspace export     `EXPORT_COLUMNS`
-the labelling page      `PAGE_COLUMNS`
-======================  ===========================================================
-
-`format_label_table` writes the last two. Text cells are protected from being run as formulas by a spreadsheet, and
-bytes in file names that are not UTF-8 are escaped.
+versionspace writes one shape, `COLUMNS`: on export, and for download from the labelling page. `read_label_table` reads
+it back, and any table of a person's own with the columns ``file`` and ``label``, in any order; other columns are
+ignored. Text cells are protected from being run as formulas by a spreadsheet, and bytes in file names that are not
+UTF-8 are escaped.
 """
 
 import csv
@@ -25,8 +17,7 @@ from versionspace.errors import InputError
 from versionspace.files import is_sha256
 from versionspace.text import printable
 
-EXPORT_COLUMNS = ("id", "file", "class", "purpose", "round", "rank", "who", "missing")
-PAGE_COLUMNS = ("file", "label", "reason", "purpose", "who", "id", "missing")
+COLUMNS = ("id", "file", "label", "reason", "purpose", "round", "rank", "who", "missing")
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
 _YES = "yes"
 
@@ -51,6 +42,7 @@ class LabelRow:
     rank: int | None = None
     who: str = ""
     reason: str = ""
+    """Why an image has no label: "skipped", "unsure" or "bad image"."""
 
     @property
     def name(self) -> str:
@@ -77,13 +69,12 @@ class LabelRow:
 def read_label_table(path: Path) -> list[LabelRow]:
     """Return the rows of a label table, each image once. Raises `InputError` if the table cannot be used.
 
-    The columns ``file`` and either ``label`` or ``class`` are required; an empty label means none. Two rows about the
-    same file or id must agree.
+    The columns ``file`` and ``label`` are required; an empty label means none. Two rows about the same file or id must
+    agree.
     """
     columns, cells = _read_csv(path)
-    column = "label" if "label" in columns else "class"
-    repeated = any(columns.count(name) > 1 for name in ("file", column, "id"))
-    if repeated or not {"file", column} <= set(columns):
+    repeated = any(columns.count(name) > 1 for name in ("file", "label", "id"))
+    if repeated or not {"file", "label"} <= set(columns):
         raise InputError(
             str(path),
             expected="a header with the columns file and label" + ", each once" * repeated,
@@ -92,7 +83,7 @@ def read_label_table(path: Path) -> list[LabelRow]:
         )
     rows: dict[str, LabelRow] = {}
     for number, cell in enumerate(cells, start=2):
-        row = _parse(cell, column)
+        row = _parse(cell)
         if not row.name:
             raise InputError(
                 f"{path}, row {number}", expected="a file name", got="nothing", fix="Complete or delete the row."
@@ -108,30 +99,21 @@ def read_label_table(path: Path) -> list[LabelRow]:
     return list(rows.values())
 
 
-def format_label_table(rows: Iterable[LabelRow], columns: Sequence[str] = EXPORT_COLUMNS) -> str:
-    r"""Return a label table as CSV with these columns.
+def format_label_table(rows: Iterable[LabelRow]) -> str:
+    r"""Return a label table as CSV, with the columns `COLUMNS`.
 
-    >>> format_label_table([LabelRow("=a.png", "cat", id="17", missing=True)], PAGE_COLUMNS)
-    "file,label,reason,purpose,who,id,missing\n'=a.png,cat,,,,17,yes\n"
+    >>> format_label_table([LabelRow("=a.png", "cat", id="17", missing=True)])
+    "id,file,label,reason,purpose,round,rank,who,missing\n17,'=a.png,cat,,,,,,yes\n"
     """
     text = io.StringIO()
     table = csv.writer(text, lineterminator="\n")
-    table.writerow(columns)
+    table.writerow(COLUMNS)
     for row in rows:
-        cells = {
-            "id": row.id,
-            "file": printable(row.file),
-            "class": row.label or "",
-            "label": row.label or "",
-            "purpose": row.purpose,
-            "round": row.round,
-            "rank": row.rank,
-            "who": row.who,
-            "reason": row.reason,
-            "missing": _YES if row.missing else "",
-        }
-        values = [cells[column] for column in columns]
-        table.writerow([safe_cell(value) if isinstance(value, str) else value for value in values])
+        cells = (
+            row.id, printable(row.file), row.label or "", row.reason, row.purpose, row.round, row.rank, row.who,
+            _YES if row.missing else "",
+        )  # fmt: skip
+        table.writerow([safe_cell(cell) if isinstance(cell, str) else cell for cell in cells])
     return text.getvalue()
 
 
@@ -173,8 +155,8 @@ def _read_csv(path: Path) -> tuple[Sequence[str], list[dict[str, str | None]]]:
         ) from error
 
 
-def _parse(row: dict[str, str | None], label_column: str) -> LabelRow:
-    file, label, image, missing = (row.get(name) or "" for name in ("file", label_column, "id", "missing"))
+def _parse(row: dict[str, str | None]) -> LabelRow:
+    file, label, image, missing = (row.get(name) or "" for name in ("file", "label", "id", "missing"))
     return LabelRow(
         file=file if file.strip() else "",
         label=unicodedata.normalize("NFC", _unprotected(label.strip())) or None,

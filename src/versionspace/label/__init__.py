@@ -14,3 +14,25 @@ guesses           the votes of the newest model on the whole pool
 image_encoding    image files as the browser gets them
 import_labels     labels that exist before labelling starts; label_studio is one of their formats
 """
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from versionspace.label.create import class_names, label_folder, new_config
+    from versionspace.label.label_studio import tasks
+    from versionspace.label.server import ServedPage, serve
+
+__all__ = ["ServedPage", "class_names", "label_folder", "new_config", "serve", "tasks"]
+
+_MODULES = {
+    "class_names": "create", "label_folder": "create", "new_config": "create", "tasks": "label_studio",
+    "ServedPage": "server", "serve": "server",
+}  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    """Import on first use: only the server needs the web framework."""
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)

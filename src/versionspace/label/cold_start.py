@@ -5,8 +5,7 @@ from collections.abc import Collection, Iterable
 import numpy as np
 
 from versionspace import rng
-from versionspace.campaign.cold_start import simple_features
-from versionspace.campaign.images import CampaignImages
+from versionspace.campaign import CampaignImages, simple_features
 from versionspace.store import Event, Proposed, as_ids
 from versionspace.types import Array, ImageId
 

@@ -4,10 +4,7 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from versionspace.campaign.campaign import Campaign
-from versionspace.campaign.datasets import absolute_path, open_for_labelling
-from versionspace.campaign.images import draw_roles
-from versionspace.campaign.learner import default_net, learner_kind
+from versionspace.campaign import Campaign, absolute_path, default_net, draw_roles, learner_kind, open_for_labelling
 from versionspace.config import Config, answered_by_person, validate_config
 from versionspace.data import Dataset
 from versionspace.errors import InputError
@@ -19,7 +16,7 @@ from versionspace.label.import_labels import (
     read_labels,
     usable_labels,
 )
-from versionspace.query.methods import find
+from versionspace.query import find
 from versionspace.store import CampaignFolder, is_campaign, read_stored_config
 
 BUDGET = 300

@@ -2,25 +2,25 @@
 
 from collections.abc import Mapping
 
-from versionspace.data import PAGE_COLUMNS, LabelRow, format_label_table
+from versionspace.data import LabelRow, format_label_table
 from versionspace.label.history import UNDONE
 from versionspace.store import State
 from versionspace.types import ImageId
 
 
 def labels_csv(state: State, files: Mapping[ImageId, str]) -> str:
-    """Return one row per answered image: file, label (empty if none), reason, purpose, who, id, missing."""
+    """Return the label table with one row per answered image."""
     rows = []
     for image, label in state.labels.items():
         reason = str(label.details.get("reason", ""))
         if reason == UNDONE:
             continue
-        ask, _ = state.places[image]
+        ask, rank = state.places[image]
         file, missing = files.get(image, ""), image in state.missing
         rows.append(
             LabelRow(
-                file=file, label=label.name, id=str(image), missing=missing, purpose=ask.purpose, who=label.who,
-                reason=reason,
+                file=file, label=label.name, id=str(image), missing=missing, purpose=ask.purpose,
+                round=label.round, rank=rank, who=label.who, reason=reason,
             )
         )  # fmt: skip
-    return format_label_table(rows, PAGE_COLUMNS)
+    return format_label_table(rows)

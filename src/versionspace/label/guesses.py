@@ -5,7 +5,7 @@ from collections.abc import Container, Sequence
 
 import numpy as np
 
-from versionspace.campaign.round import EXHAUSTED, SPENT
+from versionspace.campaign import EXHAUSTED, SPENT
 from versionspace.label.messages import Guesses
 from versionspace.store import CampaignFolder, Event, State, StoreError, read_arrays, write_arrays
 from versionspace.types import ImageId

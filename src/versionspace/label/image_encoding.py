@@ -15,8 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from versionspace.data import Dataset
-from versionspace.data.folder.decode import MAX_BYTES, MAX_PIXELS, UnreadableError, decode, frame, orientation
+from versionspace.data import MAX_BYTES, MAX_PIXELS, Dataset, UnreadableError, decode, frame, orientation
 from versionspace.extras import require
 from versionspace.store import as_ids
 from versionspace.text import printable

@@ -18,9 +18,7 @@ from itertools import takewhile
 from pathlib import Path, PurePosixPath
 from typing import TypeAlias
 
-from versionspace.campaign.campaign import Campaign
-from versionspace.campaign.images import Roles
-from versionspace.campaign.round import proposal_event
+from versionspace.campaign import Campaign, Roles, proposal_event
 from versionspace.data import Dataset, read_label_table
 from versionspace.errors import InputError
 from versionspace.files import is_sha256, sha256

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import uvicorn
 
-from versionspace.campaign.campaign import Campaign
-from versionspace.data.folder.decode import decoding
+from versionspace.campaign import Campaign
+from versionspace.data import decoding
 from versionspace.errors import InputError
 from versionspace.label.api import create_app
 from versionspace.label.auth import Access, Guard, identity, save_identity

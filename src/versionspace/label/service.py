@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from versionspace.campaign.campaign import Campaign
-from versionspace.campaign.round import EXHAUSTED, SPENT, UNLABELLED, proposal_event
+from versionspace.campaign import EXHAUSTED, SPENT, UNLABELLED, Campaign, proposal_event
 from versionspace.errors import InputError
 from versionspace.label import pacing
 from versionspace.label.auth import identity

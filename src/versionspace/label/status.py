@@ -3,7 +3,7 @@
 from dataclasses import asdict
 from typing import Any
 
-from versionspace.campaign.advice import advice
+from versionspace.campaign import stop_advice
 from versionspace.label.history import AnswerRecord
 from versionspace.label.image_encoding import ImageEncoder
 from versionspace.label.service import LabelService
@@ -30,7 +30,7 @@ def page_status(
         spent, budget = service.spent(), service.budget
         pace = service.pace()
         metrics = [state.metrics[round_] for round_ in rounds]
-        light = advice(metrics, total=budget, spent=spent, rule=service.campaign.runner.rule)
+        light = stop_advice(metrics, total=budget, spent=spent, rule=service.campaign.runner.rule)
         audit = sum(image not in state.missing for image in service.asks.audit_images)
         return {
             "campaign": service.campaign_key,

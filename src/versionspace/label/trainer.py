@@ -14,11 +14,16 @@ from typing import Any
 
 import numpy as np
 
-from versionspace.campaign.datasets import open_dataset
-from versionspace.campaign.images import restore_images
-from versionspace.campaign.learner import learner_kind, make_learner, training_of
-from versionspace.campaign.round import RoundRunner, Step
-from versionspace.ensemble.predict import Opinions
+from versionspace.campaign import (
+    RoundRunner,
+    Step,
+    learner_kind,
+    make_learner,
+    open_dataset,
+    restore_images,
+    training_of,
+)
+from versionspace.ensemble import Opinions
 from versionspace.errors import VersionspaceError
 from versionspace.label.messages import PoolVotes
 from versionspace.label.trainer_messages import RoundResult

@@ -6,7 +6,7 @@ import numpy as np
 
 from versionspace.config import answered_by_person
 from versionspace.errors import InputError
-from versionspace.query.methods import names
+from versionspace.query import names
 from versionspace.report.compare import Comparison, compare
 from versionspace.report.document import Chapter, Column, Document, ReportSection, Table, Value
 from versionspace.report.groups import RunGroup, group_runs

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from versionspace.campaign.metrics import describe_indistinguishable
+from versionspace.campaign import describe_indistinguishable
 from versionspace.report.groups import RunGroup
 from versionspace.report.plots.style import method_label
 from versionspace.report.runs import CampaignRun

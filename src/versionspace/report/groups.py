@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from versionspace.config import PRESETS, VOTE, Config, flat_settings, read_config
-from versionspace.query.methods import TABLE
+from versionspace.query import TABLE
 from versionspace.report.paper import METHOD_GROUPS, PAPER, PublishedResults, published_results
 from versionspace.report.runs import CampaignRun
 from versionspace.text import printable

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from versionspace.errors import InputError
-from versionspace.query.methods import names
+from versionspace.query import names
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from versionspace.extras import require
-from versionspace.query.methods import TABLE
+from versionspace.query import TABLE
 from versionspace.report.document import Figure
 
 Dash: TypeAlias = str | tuple[int, tuple[float, ...]]

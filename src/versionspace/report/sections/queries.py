@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from versionspace.campaign.datasets import open_dataset
+from versionspace.campaign import open_dataset
 from versionspace.data import DATASETS, Subset, info
 from versionspace.errors import VersionspaceError
 from versionspace.report.compare import Comparison
