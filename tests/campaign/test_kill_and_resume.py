@@ -1,5 +1,6 @@
 """A run that is killed at any moment and resumed gives bitwise the same queries, labels and metrics."""
 
+import contextlib
 import json
 import os
 import random
@@ -55,13 +56,13 @@ def started(toml, out, jobs):
 
 
 def tree(pid):
-    """Return the ids of a process and its descendants."""
-    found = [pid]
-    for children in Path(f"/proc/{pid}/task").glob("*/children"):
-        try:
+    """Return the ids of a process and its descendants. Processes and threads may end meanwhile."""
+    found, threads = [pid], []
+    with contextlib.suppress(FileNotFoundError):
+        threads = list(Path(f"/proc/{pid}/task").glob("*/children"))
+    for children in threads:
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
             found += [p for child in children.read_text().split() for p in tree(int(child))]
-        except FileNotFoundError:
-            continue
     return found
 
 

@@ -115,9 +115,9 @@ def resume(
     return result
 
 
-def _local_executor(jobs: int, campaigns: int, datasets: Datasets) -> LocalExecutor:
-    """Divide the cores by the number of all campaigns, ended ones too: their threads stay the same on resume."""
-    return LocalExecutor(min(jobs or cores(), campaigns), datasets)
+def _local_executor(jobs: int, count: int, datasets: Datasets) -> LocalExecutor:
+    """Count all campaigns, ended ones too, so that each gets the same number of threads on resume."""
+    return LocalExecutor(min(jobs or cores(), count), datasets)
 
 
 def _execute(
