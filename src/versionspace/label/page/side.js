@@ -88,7 +88,7 @@ function drawCurves(points) {
   }
   const audits = points.filter((point) => point.audit);
   const last = points.at(-1);
-  const kept = [curve("Diameter (disagreement between members)", points.map((p) => ({ x: p.labels, y: p.diameter })),
+  const kept = [curve("Diameter: member disagreement", points.map((p) => ({ x: p.labels, y: p.diameter })),
     percent(last.diameter))];
   if (audits.length) {
     const { accuracy, low, high, images } = audits.at(-1).audit;
