@@ -35,8 +35,8 @@ def utilities(
         reference: the same members' probabilities (M, T, C) or votes (M, T) on the reference set, on which distances
             between members are measured.
         vote: "soft" (as in the paper) or "hard", for the methods based on the Gibbs-vote disagreement.
-        features: (N, F), for `coreset` and `badge`.
-        labelled_features: (L, F), features of the images that are already labelled, for `coreset`.
+        features: (N, F), for `coreset`, `badge` and the coverage methods.
+        labelled_features: (L, F), features of the labelled images, for `coreset` and the coverage methods.
         perturbations: (N,), sizes of the smallest adversarial perturbations, for `dfal`.
         classes: C, to validate votes.
         seed: makes the result reproducible; None draws a new seed.

@@ -146,10 +146,8 @@ def median_distance(points: Array, seed: int) -> float:
 def _choose(problem: Problem, k: int, weights: Floats) -> Selection:
     coverage = _coverage(problem, weights)
     ties = problem.tie_hashes(problem.positions())
-    bounds = coverage.gains(np.arange(problem.images))
-    """Gains at some earlier step, and so upper bounds of the current ones."""
-    evaluated = np.zeros(problem.images, np.int64)
-    """The step in which each bound was computed."""
+    bounds = coverage.gains(np.arange(problem.images))  # gains at an earlier step are upper bounds of current ones
+    evaluated = np.zeros(problem.images, np.int64)  # the step in which each bound was computed
     taken = np.zeros(problem.images, bool)
     indices, utilities = np.empty(k, np.int64), np.empty(k)
     for step in range(k):
