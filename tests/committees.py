@@ -18,7 +18,7 @@ def arguments(method, *, images=40, members=6, classes=4, seed=0):
     given = {}
     if method.pool:
         given["pool"] = probabilities(1 if method.pool == "one member" else members, images, classes, seed=seed)
-    if method.diameter:
+    if "reference" in method.needs:
         given["reference"] = probabilities(members, 30, classes, seed=seed + 2)
     if method.features:
         given["features"] = rng.normal(size=(images, 5))

@@ -151,6 +151,20 @@ def bald(probs, x):
     return entropy(mean_probs(probs, x)) - sum(entropy(member[x]) for member in probs) / len(probs)
 
 
+def epig(probs, targets, x):
+    """Return the mean over the targets of the mutual information between the labels of image x and of the target."""
+    M, C, T = len(probs), len(probs[0][0]), len(targets[0])
+    total = 0.0
+    for t in range(T):
+        first, second = mean_probs(probs, x), mean_probs(targets, t)
+        for a in range(C):
+            for b in range(C):
+                joint = sum(float(probs[m][x][a]) * float(targets[m][t][b]) for m in range(M)) / M
+                if joint > 0:
+                    total += joint * math.log(joint / (first[a] * second[b]))
+    return total / T
+
+
 def joint_entropy(probs, images):
     """Return the joint entropy of the labels of several images."""
     M, C = len(probs), len(probs[0][0])
@@ -200,19 +214,76 @@ def projection_distance(prediction, votes, truth):
     return sum(not agreement(votes, x) and prediction[x] != truth[x] for x in range(N)) / N
 
 
+def unit(row):
+    """Return a vector scaled to length 1; 0 stays 0."""
+    norm = math.sqrt(sum(float(v) ** 2 for v in row))
+    return [float(v) / norm for v in row] if norm else [0.0 for _ in row]
+
+
 def uncovered_gain(features, labelled, weights, radius, x):
     """E over all images of δ · max(k(·, x) − max_l k(·, l), 0), with a Gaussian kernel on features of length 1."""
 
-    def unit(row):
-        norm = math.sqrt(sum(float(v) ** 2 for v in row))
-        return [float(v) / norm for v in row] if norm else [0.0 for _ in row]
-
     def kernel(a, b):
-        squared = sum((p - q) ** 2 for p, q in zip(unit(a), unit(b), strict=True))
-        return math.exp(-squared / (2 * radius**2))
+        return math.exp(-(euclidean(a, b) ** 2) / (2 * radius**2))
 
+    images, centres = [unit(row) for row in features], [unit(row) for row in labelled]
     total = 0.0
-    for image, weight in zip(features, weights, strict=True):
-        covered = max((kernel(image, centre) for centre in labelled), default=0.0)
-        total += weight * max(kernel(image, features[x]) - covered, 0.0)
-    return total / len(features)
+    for image, weight in zip(images, weights, strict=True):
+        covered = max((kernel(image, centre) for centre in centres), default=0.0)
+        total += weight * max(kernel(image, images[x]) - covered, 0.0)
+    return total / len(images)
+
+
+def doubted(features, labelled, weight, radius, x):
+    """Return 1 − c · (1 − weight), where c is how far the labelled images cover x."""
+    image, centres = unit(features[x]), [unit(row) for row in labelled]
+    covered = max((math.exp(-(euclidean(image, c) ** 2) / (2 * radius**2)) for c in centres), default=0.0)
+    return 1 - covered * (1 - weight)
+
+
+def ball_share(features, labelled, radius, x):
+    """Return the share of images within the radius of x that are not within the radius of a labelled image."""
+    images, centres = [unit(row) for row in features], [unit(row) for row in labelled]
+    count = 0
+    for image in images:
+        if euclidean(image, images[x]) < radius and all(euclidean(image, centre) >= radius for centre in centres):
+            count += 1
+    return count / len(images)
+
+
+def purity(features, classes, radius):
+    """Return the share of images whose ball contains images of their own class only."""
+    pure = 0
+    for image, own in zip(features, classes, strict=True):
+        inside = [c for other, c in zip(features, classes, strict=True) if euclidean(unit(image), unit(other)) < radius]
+        pure += all(c == own for c in inside)
+    return pure / len(features)
+
+
+def typicality(features, cluster, x, neighbours=20):
+    """Return 1 / mean distance of x to its nearest neighbours among the images of the cluster."""
+    distances = sorted(euclidean(unit(features[x]), unit(features[other])) for other in cluster if other != x)
+    nearest = distances[: min(neighbours, len(cluster) // 2)]
+    return 1 / (sum(nearest) / len(nearest) + 1e-5) if nearest else 0.0
+
+
+def typiclust_visit(clusters, labelled_clusters, picks, smallest=5):
+    """Return the images of the cluster that TypiClust visits after these picks, without those already picked.
+
+    ``clusters`` holds the cluster of each image of the pool, ``labelled_clusters`` that of each labelled image.
+    """
+    numbers = sorted(set(clusters) | set(labelled_clusters))
+    labels = {c: labelled_clusters.count(c) for c in numbers}
+    sizes = {c: clusters.count(c) + labels[c] for c in numbers}
+    order = sorted(numbers, key=lambda c: (labels[c], -sizes[c]))
+    visits = 0
+    for group in ([c for c in order if sizes[c] >= smallest], [c for c in order if sizes[c] < smallest]):
+        left = {c: [x for x in range(len(clusters)) if clusters[x] == c] for c in group}
+        while any(left.values()):
+            for c in group:
+                if left[c] and visits == len(picks):
+                    return left[c]
+                if left[c]:
+                    left[c].remove(picks[visits])
+                    visits += 1
+    return []

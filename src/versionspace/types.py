@@ -26,6 +26,9 @@ ArrayLike: TypeAlias = Any
 ImageId: TypeAlias = int | str
 """The id of an image in its dataset: its index in the published file, or the SHA-256 of its file."""
 
+Seed: TypeAlias = int | np.random.Generator | np.random.RandomState | None
+"""What makes a random result reproducible; None draws a new seed."""
+
 Vote: TypeAlias = Literal["soft", "hard"]
 """soft: the class with the largest sum of probabilities. hard: the class with the most votes."""
 

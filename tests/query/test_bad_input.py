@@ -7,6 +7,7 @@ import pytest
 
 import versionspace as vs
 from committees import arguments, probabilities
+from versionspace.query import inputs
 from versionspace.query.methods import TABLE
 
 POOL = probabilities(5, 12, 4)
@@ -118,6 +119,35 @@ def test_each_superfluous_argument_is_named(name):
             vs.query(name, 1, **given, **{extra: everything[extra]})
 
 
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_a_feature_that_is_not_finite_is_found_in_any_block(dtype, bad, monkeypatch):
+    monkeypatch.setattr(inputs, "_ELEMENTS", 6)
+    features = FEATURES.astype(dtype)
+    features[7, 1] = bad
+    with pytest.raises(vs.InputError, match=r"^features\[7\]: expected finite features"):
+        vs.query("maxherding", 1, features=features)
+
+
+def test_labelled_features_must_have_finite_distances_in_the_precision_of_the_pool():
+    with pytest.raises(vs.InputError, match="^labelled_features: expected features of at most"):
+        vs.query("coreset", 1, features=FEATURES.astype(np.float32), labelled_features=FEATURES * 1e30)
+
+
 def test_an_unknown_keyword_is_a_type_error():
     with pytest.raises(TypeError, match="poool"):
         vs.query("ge", 1, poool=POOL)
+
+
+def test_a_masked_array_is_refused_unless_nothing_is_masked():
+    pool = probabilities(3, 5, 4)
+    plain = vs.utilities("entropy", pool=pool)
+    masked = np.ma.masked_array(pool, np.zeros(pool.shape, bool))
+    np.testing.assert_array_equal(vs.utilities("entropy", pool=masked), plain)
+    masked[1, 2, 3] = np.ma.masked
+    with pytest.raises(
+        vs.InputError, match="pool: expected an array without masked elements, got 1 masked elements of 60"
+    ):
+        vs.utilities("entropy", pool=masked)
+    with pytest.raises(vs.InputError, match="features: expected an array without masked"):
+        vs.query("maxherding", 1, features=np.ma.masked_equal(np.eye(3), 0))

@@ -8,6 +8,9 @@ import pytest
 import reference as plain
 import versionspace as vs
 from committees import probabilities
+from versionspace.query import epig
+
+pytestmark = pytest.mark.filterwarnings("ignore::versionspace.errors.TieWarning")
 
 SHAPES = [(2, 2, 1.0), (6, 4, 2.0), (20, 10, 0.7), (66, 3, 1.0)]
 
@@ -61,6 +64,54 @@ def test_scores_that_need_only_the_pool(case, name, definition):
     pool, _ = case
     expected = [definition(pool, x) for x in range(len(pool[0]))]
     np.testing.assert_allclose(vs.utilities(name, pool=pool), expected, rtol=0, atol=1e-12)
+
+
+def test_epig_is_the_mean_information_about_the_targets(case):
+    pool, reference = case[0][:, :12], case[1][:, :6]
+    found = vs.utilities("epig", pool=pool, reference=reference)
+    # In float32, rows do not sum to 1 exactly.
+    pool, reference = (probs / probs.sum(axis=2, keepdims=True) for probs in (np.float64(pool), np.float64(reference)))
+    expected = [plain.epig(pool.tolist(), reference.tolist(), x) for x in range(12)]
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
+
+
+def test_epig_takes_the_mean_over_a_sample_of_many_targets(monkeypatch):
+    pool, reference = probabilities(6, 40, 4), probabilities(6, 200, 4, seed=1)
+    whole = vs.utilities("epig", pool=pool, reference=reference, seed=0)
+    assert np.array_equal(whole, vs.utilities("epig", pool=pool, reference=reference, seed=1))
+    monkeypatch.setattr(epig, "TARGETS", 100)
+    sampled = vs.utilities("epig", pool=pool, reference=reference, seed=0)
+    assert not np.array_equal(sampled, vs.utilities("epig", pool=pool, reference=reference, seed=1))
+    np.testing.assert_allclose(sampled, whole, rtol=0.2)
+
+
+def test_epig_of_members_that_say_nothing_about_each_other_is_0():
+    """On the targets all members agree, so no label of the pool tells anything about them."""
+    targets = np.repeat(probabilities(1, 9, 4), 5, axis=0)
+    np.testing.assert_allclose(vs.utilities("epig", pool=probabilities(5, 8, 4), reference=targets), 0, atol=1e-12)
+
+
+def test_power_bald_adds_noise_of_seed_and_position_to_the_logarithm_of_bald():
+    pool, other = probabilities(5, 4000, 3, seed=1), probabilities(7, 4000, 4, seed=2)
+    noise = vs.utilities("power-bald", pool=pool, seed=3) - np.log(vs.utilities("bald", pool=pool))
+    again = vs.utilities("power-bald", pool=other, seed=3) - np.log(vs.utilities("bald", pool=other))
+    np.testing.assert_allclose(noise, again, atol=1e-12)
+    quantiles = np.quantile(noise, [0.1, 0.5, 0.9])
+    np.testing.assert_allclose(quantiles, -np.log(-np.log([0.1, 0.5, 0.9])), atol=0.12)  # of the Gumbel distribution
+
+
+def test_power_bald_draws_images_in_proportion_to_bald():
+    pool = probabilities(6, 5, 3, seed=4)
+    share = vs.utilities("bald", pool=pool) / vs.utilities("bald", pool=pool).sum()
+    first = [vs.query("power-bald", 1, pool=pool, seed=seed).item() for seed in range(2000)]
+    counts = np.bincount(first, minlength=5)
+    assert ((counts - 2000 * share) ** 2 / (2000 * share)).sum() < 18.5  # χ² with 4 degrees of freedom, p = .001
+
+
+def test_power_bald_without_information_is_random():
+    pool = np.repeat(probabilities(1, 300, 4), 5, axis=0)
+    orders = {tuple(vs.query("power-bald", 5, pool=pool, seed=seed)) for seed in range(20)}
+    assert len(orders) == 20
 
 
 def test_equal_splits_have_bitwise_equal_utilities():

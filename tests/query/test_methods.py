@@ -51,7 +51,7 @@ def test_a_config_accepts_a_registered_method_and_suggests_it():
     register(method())
     config = Config.model_validate(values | custom)
     assert config.campaign("class-0", 3).query.method == "class-0"
-    with pytest.raises(ValueError, match="gvd-cover, class-0"):
+    with pytest.raises(ValueError, match="typiclust, class-0"):
         Config.model_validate(values | {"query": {"method": "class-1"}})
     with pytest.raises(vs.InputError, match="Did you mean 'class-0'?"):
         vs.query("class_0", 1, pool=POOL)

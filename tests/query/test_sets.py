@@ -8,6 +8,8 @@ import versionspace as vs
 from committees import probabilities
 from versionspace.query import batchbald
 
+pytestmark = pytest.mark.filterwarnings("ignore::versionspace.errors.TieWarning")
+
 
 def greedy(images, k, score):
     """Return the image with the highest score at each step, and that score. Ties are not handled."""
@@ -111,8 +113,10 @@ def test_batchbald_samples_outcomes_if_there_are_too_many(monkeypatch):
     """Sampled gains are close to the exact ones, and the same seed draws the same samples."""
     pool = probabilities(5, 20, 4, seed=4, noise=2.0)
     exact, gains = vs.query("batchbald", 4, pool=pool, seed=0, return_utilities=True)
-    monkeypatch.setattr(batchbald, "CONFIGURATIONS", 3000)
-    monkeypatch.setattr(batchbald.Outcomes, "initial", staticmethod(lambda m: batchbald.Outcomes(*empty_samples(m))))
+    monkeypatch.setattr(batchbald, "OUTCOMES", 3000)
+    monkeypatch.setattr(
+        batchbald.Outcomes, "initial", staticmethod(lambda m, most: batchbald.Outcomes(*empty_samples(m)))
+    )
     sampled, estimates = vs.query("batchbald", 4, pool=pool, seed=0, return_utilities=True)
     again, _ = vs.query("batchbald", 4, pool=pool, seed=0, return_utilities=True)
     assert sampled.tolist() == again.tolist()
@@ -120,13 +124,38 @@ def test_batchbald_samples_outcomes_if_there_are_too_many(monkeypatch):
     np.testing.assert_allclose(estimates, gains, atol=0.03)
 
 
+def test_sampled_joint_information_is_at_most_that_of_the_members(monkeypatch):
+    """Members drawn uniformly carry ln M nats: a batch cannot tell more, however its outcomes are sampled."""
+    pool = probabilities(8, 60, 5, seed=3, noise=4.0)
+    monkeypatch.setattr(batchbald, "OUTCOMES", 200)
+    for seed in range(5):
+        _, gains = vs.query("batchbald", 20, pool=pool, seed=seed, return_utilities=True)
+        assert gains.sum() <= np.log(8) + 1e-3
+
+
+def test_sampling_errors_of_gains_cancel():
+    """Both entropies of a gain are those of the same samples."""
+    pool = probabilities(6, 30, 4, seed=2, noise=2.0)
+    exact = batchbald.Outcomes.initial(6, 4**6)
+    for image in range(6):
+        exact = exact.extend(pool[:, image], np.random.default_rng(0))
+    assert exact.exact
+    errors = []
+    for seed in range(10):
+        sampled, generator = batchbald.Outcomes(*empty_samples(6)), np.random.default_rng(seed)
+        for image in range(6):
+            sampled = sampled.extend(pool[:, image], generator)
+        errors.append(sampled.gain(pool[:, 6:]) - exact.gain(pool[:, 6:]))
+    assert np.sqrt(np.square(errors).mean()) < 0.004  # 0.005 if only one of the entropies is that of the samples
+
+
 def empty_samples(members):
     """Return 3,000 empty outcomes that count as samples, so that every later label is sampled."""
-    return np.full(3000, 1 / 3000), np.full((3000, members), 1 / members), False
+    return np.full(3000, 1 / 3000), np.full((3000, members), 1 / members), False, 3000
 
 
 def test_batchbald_switches_from_exact_to_sampled(monkeypatch):
-    monkeypatch.setattr(batchbald, "CONFIGURATIONS", 20)
+    monkeypatch.setattr(batchbald, "OUTCOMES", 20)
     pool = probabilities(6, 30, 4, seed=1, noise=2.0)
     chosen, gains = vs.query("batchbald", 12, pool=pool, seed=5, return_utilities=True)
     assert len(set(chosen.tolist())) == 12
@@ -184,3 +213,35 @@ def test_gvd_batch_restarts_when_nothing_is_left_to_refine():
     restart = utilities.tolist().index(0.0) + 1
     assert utilities[restart] == whole[found[restart]]
     assert utilities[restart] < 0
+
+
+def test_the_number_of_outcomes_of_batchbald_is_an_argument():
+    """Sampled gains are close to exact ones and at most what is possible; more outcomes are closer."""
+    pool = probabilities(20, 30, 6, noise=1.0)
+    exact = batchbald.Outcomes.initial(20, 10**6)
+    for image in range(4):
+        exact = exact.extend(pool[:, image], None)
+    assert exact.exact
+    truth, errors = exact.gain(pool), {}
+    for most in (100, 1000):
+        squared = []
+        for seed in range(5):
+            sampled, generator = batchbald.Outcomes.initial(20, most), np.random.default_rng(seed)
+            for image in range(4):
+                sampled = sampled.extend(pool[:, image], generator)
+            assert len(sampled.weights) == most
+            squared.append((sampled.gain(pool) - truth) ** 2)
+        errors[most] = np.sqrt(np.mean(squared))
+    assert errors[1000] < 0.5 * errors[100] < 0.02
+    chosen = vs.query("batchbald", 6, pool=pool, outcomes=10, seed=0, return_record=True)
+    assert chosen.utilities.sum() <= np.log(20)
+    assert (
+        vs.query("batchbald", 6, pool=pool, outcomes=10_000, seed=0).tolist()
+        == vs.query("batchbald", 6, pool=pool, seed=0).tolist()
+    )
+    for method, outcomes, message in (
+        ("bald", 5, "outcomes: expected nothing, since 'bald'"),
+        ("batchbald", 0, "whole"),
+    ):
+        with pytest.raises(vs.InputError, match=message):
+            vs.query(method, 1, pool=pool, outcomes=outcomes)

@@ -12,6 +12,7 @@ from committees import arguments, probabilities
 from versionspace.query import stream
 from versionspace.query.methods import TABLE
 
+pytestmark = pytest.mark.filterwarnings("ignore::versionspace.errors.TieWarning")
 POINTWISE = [method for method in TABLE.values() if method.pointwise]
 N = 60
 
@@ -63,7 +64,7 @@ def test_clearing_the_cache_changes_nothing(monkeypatch):
     one = vs.Stream("gvd", 10, reference=reference, seed=4)
     for chunk in chunks(N, range(0, N, 5)):
         one.add(pool[:, chunk])
-        assert len(one._diameter._values) <= 3 + 5 * 4
+        assert len(one._diameter) <= 3 + 5 * 4
     assert one.result().tolist() == vs.query("gvd", 10, pool=pool, reference=reference, seed=4).tolist()
 
 
@@ -127,3 +128,30 @@ def test_an_id_is_never_returned_twice():
         stream.add([[0, 0], [1, 0]], ids=["b", "c"])
     stream.add([[0, 0], [1, 0]], ids=["c", "d"])
     assert sorted(stream.result().tolist()) == ["b", "c"]
+
+
+def test_a_result_belongs_to_the_caller():
+    stream = vs.Stream("entropy", 3)
+    stream.add(probabilities(2, 20, 3))
+    positions, utilities = stream.result(return_utilities=True)
+    before = positions.tolist(), utilities.tolist()
+    positions[:], utilities[:] = 0, 99.0
+    again = stream.result(return_utilities=True)
+    assert (again[0].tolist(), again[1].tolist()) == before
+
+
+def test_skipped_positions_and_merged_parts_change_no_answer():
+    pool = probabilities(5, 40, 3, seed=1)
+    expected = vs.query("ge", 6, pool=pool, seed=4).tolist()
+    parts = []
+    for start, end in ((20, 40), (0, 13), (13, 20)):
+        part = vs.Stream("ge", 6, seed=4)
+        part.skip(start)
+        part.add(pool[:, start:end])
+        parts.append(part.best())
+    merged = stream.merge_best(parts, 6)
+    assert merged.positions.tolist() == expected
+    assert merged.ids is None
+    assert len(stream.merge_best([], 6).positions) == 0
+    with pytest.raises(vs.InputError, match="expected 0 or more, got -1"):
+        part.skip(-1)

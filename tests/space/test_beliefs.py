@@ -75,7 +75,9 @@ def with_value(value):
         (with_value(-0.25), "at least 0", "-0.25", "logits"),
         (GOOD * 1.01, "sum to 1", "sums to 1.01", "divided by its sum"),
         (np.zeros((2, 3, 4)), "sum to 1", "sums to 0", "softmax"),
-        (GOOD[0], r"\(M, N, C\)", r"\(6, 4\)", r"array\[None\]"),
+        (np.array([[0.0, 1.0, 2.0]]), "integer votes", "whole numbers", r"astype\(int\)"),
+        (np.array([[1, None], [0, 1]], object), "a vote of every member", "1 missing values of 4", "Leave out"),
+        (np.array([["cat", "dog"]]), "integer votes", "U3", "numpy.unique"),
         (GOOD[0, 0], r"\(M, N, C\)", r"\(4,\)", "M comes first"),
         (GOOD[None], r"\(M, N, C\)", r"\(1, 3, 6, 4\)", "M comes first"),
         (np.ones((2, 3, 4), int), "float", "int64", "softmax"),
@@ -158,3 +160,41 @@ def test_where_all_members_agree_their_common_vote_wins():
     assert probs.sum(0).argmax(-1).tolist() == [0]
     assert vs.majority_vote(probs).tolist() == [1]
     assert vs.gibbs_vote_disagreement(probs) == 0.0
+
+
+@pytest.mark.usefixtures("either_kernel")
+@pytest.mark.parametrize("classes", [3, 40])
+def test_slightly_negative_probabilities_count_as_0(classes):
+    """One tolerance: a number may be below 0 by as much as a row may differ from 1."""
+    clipped = probabilities(3, 6, classes)
+    clipped[1, 4, 2] = 0.0
+    clipped[1, 4] /= clipped[1, 4].sum()
+    probs = clipped.copy()
+    probs[1, 4, 2] = -1e-17
+    for given in (probs, probs.astype(np.float32)):
+        assert beliefs.read_beliefs(given, "pool").negative
+        for name in ("entropy", "margin", "bald"):
+            expected = vs.utilities(name, pool=clipped.astype(given.dtype))
+            np.testing.assert_array_equal(vs.utilities(name, pool=given), expected)
+    reference = {"reference": np.where(probs < 0, -1e-4, probs)}
+    assert np.isfinite(vs.utilities("gvd", pool=probs, **reference)).all()
+    probs[1, 4, 2] = -0.0011
+    with pytest.raises(vs.InputError, match=r"^pool\[1, 4\]: .* got -0.0011. .*logits"):
+        vs.utilities("entropy", pool=probs)
+
+
+def test_bfloat16_of_any_library_is_accepted():
+    import ml_dtypes
+
+    rounded = probabilities(3, 200, 10).astype(ml_dtypes.bfloat16)
+    assert abs(rounded.astype(np.float64).sum(-1) - 1).max() > beliefs.TOLERANCE
+    votes = rounded.astype(np.float32).argmax(-1)
+    for given in (rounded, rounded.astype(np.float32), rounded.astype(np.float64), Wrapped(rounded)):
+        np.testing.assert_array_equal(beliefs.read_beliefs(given, "pool").votes, votes)
+
+
+def test_a_stream_needs_a_chunk():
+    with pytest.raises(vs.InputError, match="^chunk: expected the next images, in the form of pool .* got None"):
+        vs.Stream("ge", 1).add(None)
+    with pytest.raises(vs.InputError, match="^chunk: .* of perturbations"):
+        vs.Stream("dfal", 1).add(None)

@@ -139,3 +139,56 @@ def test_a_row_with_a_negative_number_is_bad_even_if_it_sums_to_one(dtype):
     rows = np.array([[0.5, 0.5, 0.0], [0.6, 0.5, -0.1], [-0.1, 0.6, 0.5]], dtype)
     assert kernels.votes(rows, 1e-3).bad_row == 1
     assert kernels.votes(rows[[0, 2]], 1e-3).bad_row == 1
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("classes", [15, 16, 17, 100, 1000])
+def test_votes_of_many_classes_are_the_first_argmax(dtype, classes):
+    rng = np.random.default_rng(classes)
+    rows = rng.integers(0, 3, (300, classes)).astype(dtype)  # many tied maxima
+    rows[np.arange(300), rng.integers(0, classes, 300)] += 1
+    rows /= rows.sum(axis=1, keepdims=True)
+    found = kernels.votes(rows, 1e-3)
+    assert (found.bad_row, found.negative) == (-1, False)
+    np.testing.assert_array_equal(found.votes, rows.argmax(axis=1))
+    for value in (np.nan, np.inf, -0.1):
+        bad = rows.copy()
+        bad[123, classes - 2] = value
+        assert kernels.votes(bad, 1e-3).bad_row == 123
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, ">f4"])
+def test_member_sums_add_in_member_order(dtype):
+    probs = probabilities(7, 300, 11, dtype=dtype)
+    expected = np.zeros((100, 11))
+    for member in probs[:, 50:150]:
+        expected = expected + member.astype(np.float64)
+    for array in (probs, np.asfortranarray(probs)):
+        np.testing.assert_array_equal(kernels.member_sums(array, slice(50, 150)), expected)
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (7, 5), (8, 1), (19, 33), (40, 1000)])
+def test_row_sums_add_in_order(shape):
+    terms = np.random.default_rng(0).normal(size=shape) * 1e3
+    expected = []
+    for row in terms.tolist():
+        total = row[0]
+        for value in row[1:]:
+            total += value
+        expected.append(total)
+    assert kernels.row_sums(terms).tolist() == expected
+
+
+@pytest.mark.parametrize("leave_one_out", [False, True])
+def test_hard_votes_of_many_members_and_classes_equal_the_definition(leave_one_out):
+    """More classes than members, ties among them, and more images than are counted at once."""
+    rng = np.random.default_rng(4)
+    votes = np.where(rng.random((40, 150)) < 0.5, 700, rng.integers(0, 900, (40, 150)))
+    beliefs = read_beliefs(votes, "reference", classes=1000)
+    bits = rng.random((9, 40)) < rng.random((9, 1))
+    bits[:, 0] |= ~bits.any(axis=1)
+    packed = masks.pack(bits)
+    found = gvd_over(beliefs, "hard", leave_one_out)(packed, masks.sizes(packed))
+    probs, listed = plain.one_hot(votes, 1000), votes.tolist()
+    definition = plain.gvd_loo if leave_one_out else plain.gvd
+    assert found.tolist() == [definition(np.flatnonzero(row).tolist(), probs, listed) for row in bits]

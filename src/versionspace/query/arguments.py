@@ -1,16 +1,17 @@
 """Validate a caller's arguments against what a method requires, and assemble a `Problem` from them."""
 
 import operator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from versionspace import rng
 from versionspace.errors import InputError
 from versionspace.query.inputs import Problem, read_features, read_perturbations
+from versionspace.query.limits import Limits, read_candidates, read_limits
 from versionspace.query.methods import Method
 from versionspace.space import Beliefs, as_array, read_beliefs, read_vote
-from versionspace.types import Array, ArrayLike
+from versionspace.types import Array, ArrayLike, Ints, is_count
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,36 @@ class Arguments:
     labelled_features: ArrayLike = None
     perturbations: ArrayLike = None
     classes: int | None = None
+    outcomes: int | None = None
+    candidates: ArrayLike = None
+    costs: ArrayLike = None
+    balance: int | None = None
+
+
+@dataclass(frozen=True)
+class Query:
+    """A validated problem over the candidates, its limits, and where the candidates are in the pool."""
+
+    problem: Problem
+    limits: Limits
+    kept: Ints | None
+    """Positions of the problem's images in the pool; None if it has all of them."""
+    images: int
+    """The number of images in the pool."""
+
+
+def read_query(method: Method, given: Arguments, seed: object, ids: Array | None = None) -> Query:
+    """Return the validated arguments of a query. Raises `InputError` if any is missing, superfluous or invalid."""
+    extra = given.balance is not None and not {"pool"} & {*method.needs, *method.optional}
+    pool = read_beliefs(given.pool, "pool", given.classes) if extra and given.pool is not None else None
+    problem = read_problem(method, replace(given, pool=None) if extra else given, seed, ids)
+    kept = read_candidates(given.candidates, problem.images)
+    if pool is not None:
+        _common_size({"pool": pool.images, "the other arguments": problem.images})
+    images, pool = problem.images, pool or problem.pool
+    if kept is not None:
+        problem, pool = problem.take(kept), None if pool is None else pool.take(kept)
+    return Query(problem, read_limits(given.costs, given.balance, images, pool, kept), kept, images)
 
 
 def read_problem(method: Method, given: Arguments, seed: object, ids: Array | None = None) -> Problem:
@@ -50,6 +81,9 @@ def read_problem(method: Method, given: Arguments, seed: object, ids: Array | No
         features=features,
         labelled=labelled,
         perturbations=perturbations,
+        classes=given.classes,
+        outcomes=given.outcomes,
+        keys=ids,
     )
 
 
@@ -79,6 +113,15 @@ def check_arguments(method: Method, given: Arguments, pool_optional: bool = Fals
             got=repr(given.vote),
             fix="Omit vote: it would be ignored.",
         )
+    if given.outcomes is not None and not (method.takes_outcomes and is_count(given.outcomes)):
+        raise InputError(
+            "outcomes",
+            expected="a whole number of at least 1"
+            if method.takes_outcomes
+            else f"nothing, since {method.name!r} samples no joint outcomes",
+            got=repr(given.outcomes),
+            fix="It is for 'batchbald': how many joint outcomes of the labels are considered, by default 10,000.",
+        )
     if given.classes is not None and (not isinstance(given.classes, int | np.integer) or given.classes < 1):
         raise InputError(
             "classes",
@@ -90,10 +133,10 @@ def check_arguments(method: Method, given: Arguments, pool_optional: bool = Fals
 
 def read_reference(method: Method, given: Arguments) -> Beliefs | None:
     """Return the validated reference set, or None if the method needs none."""
-    if method.diameter is None:
+    if "reference" not in method.needs:
         return None
     reference = read_beliefs(given.reference, "reference", given.classes)
-    if method.takes_vote and given.vote == "soft":
+    if method.targets or (method.takes_vote and given.vote == "soft"):
         reference.probabilities()
     return reference
 
@@ -112,7 +155,7 @@ def read_pool(method: Method, given: Arguments, reference: Beliefs | None) -> Be
     if method.pool == "one member" and pool.members != 1:
         raise InputError(
             "pool",
-            expected=f"one member, shape (1, N, C), for {method.name!r}",
+            expected=f"one member, shape (N, C) or (1, N, C), for {method.name!r}",
             got=f"{pool.members} members",
             fix="Pass the member that computed the features, for example pool[:1].",
         )
@@ -154,8 +197,7 @@ def _read_method_features(method: Method, given: Arguments) -> tuple[Array | Non
         raise InputError("features", expected="at least one image", got="none", fix="The pool is empty.")
     if given.labelled_features is None:
         return features, None
-    width = features.shape[1]
-    return features, read_features(given.labelled_features, "labelled_features", width, features.dtype.type)
+    return features, read_features(given.labelled_features, "labelled_features", like=features)
 
 
 def _common_size(sizes: dict[str, int]) -> int:

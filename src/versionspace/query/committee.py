@@ -19,12 +19,26 @@ so an image that repeats the split of a pick gains nothing. When every cell has 
 and the refinement restarts from the whole version space.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from versionspace.query.inputs import Problem
-from versionspace.query.ranking import Selection, best_remaining
-from versionspace.space import Splits, gibbs_error_of, masks, split_members, variation_ratio_of, vote_entropy_of
-from versionspace.types import Floats, Words
+from versionspace.query.ranking import Selection
+from versionspace.space import (
+    CachedDiameter,
+    Diameter,
+    Splits,
+    gibbs_error_of,
+    masks,
+    split_members,
+    variation_ratio_of,
+    vote_entropy_of,
+)
+from versionspace.types import Bools, Floats, Ints, Words
+
+_CACHE_SIZE = 1 << 20
+"""Number of sub-spaces whose diameters are remembered within a batch."""
 
 
 def gibbs_error(problem: Problem) -> Floats:
@@ -50,32 +64,64 @@ def worst_case_diameter(problem: Problem) -> Floats:
 
 
 def choose_gvd_batch(problem: Problem, k: int) -> Selection:
-    """Choose k images by greedy refinement. Each step costs one `gvd` per cell, over ever smaller sub-spaces."""
+    """Choose k images by greedy refinement. The first step costs a `gvd`; later ones score what may still be best."""
+    assert problem.diameter is not None
     splits = split_members(problem.beliefs())
+    diameter = CachedDiameter(problem.diameter, _CACHE_SIZE)
     whole = masks.pack(np.ones((1, splits.members), bool))
-    ties = problem.tie_hashes(problem.positions())
-    taken = np.zeros(problem.images, bool)
-    indices, utilities = np.empty(k, np.int64), np.empty(k)
+    ties = problem.tie_hashes()
+    left = np.ones(problem.images, bool)
+    indices, utilities, tied = np.empty(k, np.int64), np.empty(k), np.ones(k, np.int64)
     cells = whole
     for j in range(k):
-        score = _score_refinement(problem, splits, cells)
-        chosen = best_remaining(score, ties, taken)
-        indices[j], utilities[j] = chosen, score[chosen]
-        taken[chosen] = True
-        cells = _refine(cells, splits.masks_of(chosen)) if score[chosen] < 0.0 else whole
-    return Selection(indices, utilities)
+        best = _least_refined(diameter, splits, cells, left)
+        chosen = int(best.images[np.argmin(ties[best.images])])
+        indices[j], utilities[j], tied[j] = chosen, 0.0 - best.diameter, len(best.images)
+        left[chosen] = False
+        cells = _refine(cells, splits.masks_of(chosen)) if best.diameter > 0.0 else whole
+    return Selection(indices, utilities, tied)
 
 
-def _score_refinement(problem: Problem, splits: Splits, cells: Words) -> Floats:
-    """Return −max over the cells of GVD(cell ∩ V̂_x^y), with 0 for an empty intersection."""
-    assert problem.diameter is not None
+class _Least(NamedTuple):
+    """The images that leave the smallest diameter, and that diameter."""
+
+    images: Ints
+    diameter: float
+
+
+def _least_refined(diameter: Diameter, splits: Splits, cells: Words, left: Bools) -> _Least:
+    """Return those of the images left with the smallest max over the cells of GVD(cell ∩ V̂_x^y).
+
+    An empty intersection counts as 0.
+
+    Cells are considered one after another, the widest first. An image whose maximum so far exceeds the whole maximum
+    of another image is dropped: most are after the first cell.
+    """
+    if len(cells) == 0:
+        return _Least(np.flatnonzero(left), 0.0)
+    widest = np.argsort(-diameter(cells, masks.sizes(cells)), kind="stable")
+    some, images, excluded = splits, np.arange(len(left)), np.where(left, 0.0, np.inf)
     worst = np.zeros(len(splits.masks))
-    for cell in cells:
-        within = masks.unique(splits.masks & cell)
-        sizes = masks.sizes(within.masks)
-        values = problem.diameter(within.masks, np.maximum(sizes, 1))
-        np.maximum(worst, values[within.inverse], out=worst)
-    return 0.0 - splits.worst(worst)
+    for cell in cells[widest]:
+        used = np.zeros(len(worst), bool)
+        used[some.entries] = True
+        active = np.flatnonzero(used)
+        worst[active] = np.maximum(worst[active], _within(diameter, splits.masks[active], cell))
+        so_far = some.worst(worst) + excluded[images]
+        first = int(np.argmin(so_far))
+        subspaces = splits.masks_of(int(images[first]))
+        bound = max(float(_within(diameter, subspaces, other).max()) for other in cells)
+        kept = np.flatnonzero(so_far <= bound)
+        if len(kept) < len(images):
+            images, some = images[kept], some.take(kept)
+    so_far = some.worst(worst) + excluded[images]
+    return _Least(images[so_far == so_far.min()], float(so_far.min()))
+
+
+def _within(diameter: Diameter, subspaces: Words, cell: Words) -> Floats:
+    """Return the diameters of the intersections of sub-spaces with a cell."""
+    within = masks.unique(subspaces & cell)
+    return diameter(within.masks, np.maximum(masks.sizes(within.masks), 1))[within.inverse]
 
 
 def _refine(cells: Words, subspaces: Words) -> Words:

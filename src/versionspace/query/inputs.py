@@ -7,7 +7,7 @@ exactly as they were passed.
 
 from collections import Counter
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral
 
 import numpy as np
@@ -15,7 +15,10 @@ import numpy as np
 from versionspace import rng
 from versionspace.errors import InputError
 from versionspace.space import Beliefs, Diameter, as_array, describe
-from versionspace.types import Array, ArrayLike, Floats, Vote
+from versionspace.types import Array, ArrayLike, Floats, Vote, Words
+
+_ELEMENTS = 1 << 20
+"""Approximate number of features validated at once."""
 
 
 @dataclass(frozen=True)
@@ -33,18 +36,39 @@ class Problem:
     diameter: Diameter | None = None
     """The diameter of a sub-space on the reference set, for methods that use one."""
     features: Array | None = None
-    """(N, F), float32 or float64."""
+    """(N, F), float16, float32 or float64, in memory or mapped from a file."""
     labelled: Array | None = None
-    """(L, F), features of the labelled images, with the dtype of ``features``; L may be 0."""
+    """(L, F), features of the labelled images; L may be 0."""
     perturbations: Floats | None = None
+    classes: int | None = None
+    """C as passed by the caller."""
+    outcomes: int | None = None
+    """The largest number of joint outcomes for batchbald, as passed by the caller."""
+    keys: Array | None = None
+    """(N,): what identifies the images in hashes, if not their positions: their ids."""
 
     def positions(self) -> Array:
         """Return the positions of the images in the whole pool, (N,)."""
         return np.arange(self.offset, self.offset + self.images)
 
-    def tie_hashes(self, positions: Array) -> Array:
-        """Return a hash of seed and position for each image; among equal utilities the lowest hash comes first."""
-        return rng.hashes(rng.key(self.seed, "ties"), positions)
+    def hashes(self, purpose: str) -> Words:
+        """Return a hash of seed, purpose and id, or position if there are no ids, for each image, (N,)."""
+        return rng.id_hashes(rng.key(self.seed, purpose), self.positions() if self.keys is None else self.keys)
+
+    def tie_hashes(self) -> Words:
+        """Return the hashes that order equal utilities; the lowest hash comes first."""
+        return self.hashes("ties")
+
+    def take(self, images: Array) -> "Problem":
+        """Return the problem of choosing among some of the images only; they keep their hashes."""
+        return replace(
+            self,
+            images=len(images),
+            pool=None if self.pool is None else self.pool.take(images),
+            features=None if self.features is None else self.features[images],
+            perturbations=None if self.perturbations is None else self.perturbations[images],
+            keys=(self.positions() if self.keys is None else self.keys)[images],
+        )
 
     def beliefs(self) -> Beliefs:
         """Return the members' predictions on the pool, for methods that declare ``pool`` in the table."""
@@ -52,8 +76,12 @@ class Problem:
         return self.pool
 
 
-def read_features(given: ArrayLike, name: str, width: int | None = None, dtype: type | None = None) -> Array:
-    """Convert finite features (N, F) to contiguous float32, or float64 if they have that precision."""
+def read_features(given: ArrayLike, name: str, like: Array | None = None) -> Array:
+    """Return finite features (N, F) in float16, float32 or float64; others are converted to float64.
+
+    With ``like``, they must be comparable to those: as wide, and with finite distances in that precision. Features in
+    one of these types are not copied, so that they may be mapped from a file; they are read once, in blocks.
+    """
     array = as_array(given, name)
     if array.ndim != 2 or array.dtype.kind not in "fiu" or array.shape[1] == 0:
         raise InputError(
@@ -62,33 +90,43 @@ def read_features(given: ArrayLike, name: str, width: int | None = None, dtype: 
             got=describe(array),
             fix="Flatten the features of each image into one row.",
         )
-    if width is not None and array.shape[1] != width:
+    if like is not None and array.shape[1] != like.shape[1]:
         raise InputError(
             name,
-            expected=f"{width} features for each image, as in features",
+            expected=f"{like.shape[1]} features for each image, as in features",
             got=describe(array),
             fix="Take both from the same layer of the same network.",
         )
-    if dtype is None:
-        dtype = np.float32 if array.dtype in (np.float16, np.float32) else np.float64
-    array = np.ascontiguousarray(array, dtype)
-    if not np.isfinite(array).all():
-        row = int(np.argmin(np.isfinite(array).all(axis=1)))
-        raise InputError(
-            f"{name}[{row}]",
-            expected="finite features",
-            got="a number that is not finite",
-            fix="Look for a division by zero or an overflow in the code that computes the features.",
-        )
-    largest = np.abs(array).max(initial=0.0)
-    if largest > (limit := (float(np.finfo(dtype).max) / (8 * array.shape[1])) ** 0.5):
-        raise InputError(
-            name,
-            expected=f"features of at most {limit:.3g}, so that distances between them are finite",
-            got=f"{largest:.3g}",
-            fix="Divide all features by the same number, which does not change the order of their distances.",
-        )
+    if array.dtype not in (np.float16, np.float32, np.float64):
+        array = array.astype(np.float64)
+    precision = np.float64 if (array if like is None else like).dtype == np.float64 else np.float32
+    _check_values(array, name, largest=(float(np.finfo(precision).max) / (8 * array.shape[1])) ** 0.5)
     return array
+
+
+def _check_values(array: Array, name: str, largest: float) -> None:
+    """Raise `InputError` unless all features are finite and none is larger than ``largest``."""
+    step = max(1, _ELEMENTS // array.shape[1])
+    for i in range(0, len(array), step):
+        block = array[i : i + step]
+        if block.dtype == np.float16:  # compared without conversion, these are slow
+            block = block.astype(np.float32)
+        found = max(float(block.max()), -float(block.min()))  # NaN if any feature is
+        if not np.isfinite(found):
+            row = i + int(np.argmin(np.isfinite(block).all(axis=1)))
+            raise InputError(
+                f"{name}[{row}]",
+                expected="finite features",
+                got="a number that is not finite",
+                fix="Look for a division by zero or an overflow in the code that computes the features.",
+            )
+        if found > largest:
+            raise InputError(
+                name,
+                expected=f"features of at most {largest:.3g}, so that distances between them are finite",
+                got=f"{found:.3g}",
+                fix="Divide all features by the same number, which does not change the order of their distances.",
+            )
 
 
 def read_perturbations(given: ArrayLike) -> Floats:

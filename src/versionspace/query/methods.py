@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from versionspace.errors import InputError
-from versionspace.query import batchbald, committee, coverage, diversity, uncertainty
+from versionspace.query import batchbald, committee, coverage, diversity, epig, probcover, typiclust, uncertainty
 from versionspace.query.inputs import Problem
 from versionspace.query.ranking import Selection
 from versionspace.space import Beliefs, Diameter, gvd_over, pwd_over
@@ -19,7 +19,14 @@ from versionspace.types import Floats, Vote
 
 @dataclass(frozen=True)
 class Method:
-    """A query method: its name, its formula, its source, its cost, the functions that compute it and their inputs."""
+    """A query method: its name, its formula, its source, its cost, the functions that compute it and their inputs.
+
+    `register` adds a method of your own.
+
+    >>> from versionspace.query.uncertainty import entropy
+    >>> Method("doubt", "Doubt", "example", "H[mean_m p_m]", "none", "M·N·C", entropy, pool="probs").needs
+    ('pool',)
+    """
 
     name: str
     label: str
@@ -33,6 +40,8 @@ class Method:
     """Return the utilities of all images, float64 (N,); for a method that chooses a set, those of its first step."""
     choose: Callable[[Problem, int], Selection] | None = None
     """For methods that choose a set: return k images, best first."""
+    pays: str = ""
+    """From how many labels a class on the method was ahead of random, in studies/coverage; "" if not measured."""
     pool: Literal["any", "votes", "either", "probs", "one member", ""] = ""
     """What the pool must contain; "any": only the number of images matters; "either": probabilities, or votes with
     another result; "": no pool."""
@@ -42,9 +51,15 @@ class Method:
     """The smallest number of members."""
     diameter: Callable[[Beliefs, Vote], Diameter] | None = None
     """Return the diameter that is used, measured on the reference set; the method then needs a reference set."""
+    targets: bool = False
+    """Whether probabilities on the reference set are used as such; the method then needs a reference set."""
     takes_vote: bool = False
     """Whether ``vote`` has an effect; a soft vote needs probabilities for the reference set."""
+    takes_outcomes: bool = False
+    """Whether ``outcomes`` has an effect."""
     features: bool = False
+    network_features: bool = False
+    """Whether the features are those of the trained network as published, not any features of the images."""
     labelled: bool = False
     """Whether the features of labelled images are used."""
     perturbations: bool = False
@@ -55,11 +70,17 @@ class Method:
         return self.choose is None
 
     @property
+    def works_without_members(self) -> bool:
+        """Whether the method can choose the first images of all, before there are labels and members."""
+        no_pool = self.pool in ("", "any") or self.pool_optional
+        return no_pool and self.diameter is None and not self.perturbations
+
+    @property
     def needs(self) -> tuple[str, ...]:
         """The names of the required arguments."""
         given = {
             "pool": self.pool != "" and not self.pool_optional,
-            "reference": self.diameter is not None,
+            "reference": self.diameter is not None or self.targets,
             "features": self.features,
             "perturbations": self.perturbations,
         }
@@ -75,7 +96,7 @@ class Method:
             "probs": "pool (probabilities)",
             "one member": "pool (probabilities of one member)",
         }
-        reference = "reference (votes suffice)"
+        reference = f"reference ({'probabilities' if self.targets else 'votes suffice'})"
         if self.takes_vote:
             reference = "reference (probabilities; votes suffice for a hard vote)"
         words = {"pool": pool.get(self.pool, ""), "reference": reference}
@@ -145,7 +166,7 @@ _BUILT_IN = (
         "coreset", "Core-Set", "representation", "min over labelled and chosen l of ‖f(x) − f(l)‖₂",
         "Sener and Savarese 2018", "N·(L + k)·F",
         diversity.distance_to_labelled, diversity.choose_coreset,
-        features=True, labelled=True,
+        features=True, network_features=True, labelled=True,
     ),
     Method(
         "dfal", "DFAL", "uncertainty", "−‖smallest adversarial perturbation of x‖",
@@ -194,6 +215,7 @@ _BUILT_IN = (
         "versionspace", "k times gvd, over ever smaller sub-spaces",
         committee.worst_case_diameter, committee.choose_gvd_batch,
         pool="votes", members=2, diameter=_gvd, takes_vote=True,
+        pays="from 2 a class",
     ),
     Method(
         "entropy", "Entropy", "uncertainty", "H[mean_m p_m]",
@@ -206,6 +228,7 @@ _BUILT_IN = (
         "Scheffer et al. 2001", "M·N·C",
         uncertainty.margin,
         pool="probs",
+        pays="from 5 a class",
     ),
     Method(
         "least-confidence", "Least confidence", "uncertainty", "1 − max_c of mean_m p_m",
@@ -223,7 +246,19 @@ _BUILT_IN = (
         "batchbald", "BatchBALD", "uncertainty", "H[y_picks, y_x] − H[y_picks] − mean_m H[p_m]",
         "Kirsch et al. 2019", "M·N·C, then min(C^k, 10,000)·M·C for each image scored",
         uncertainty.bald, batchbald.choose_batchbald,
+        pool="probs", members=2, takes_outcomes=True,
+    ),
+    Method(
+        "power-bald", "PowerBALD", "uncertainty", "ln(H[mean_m p_m] − mean_m H[p_m]) + Gumbel noise",
+        "Kirsch et al. 2023", "M·N·C",
+        uncertainty.power_bald,
         pool="probs", members=2,
+    ),
+    Method(
+        "epig", "EPIG", "uncertainty", "mean over reference images t of H[y_x] + H[y_t] − H[y_x, y_t]",
+        "Bickford Smith et al. 2023", "M·N·T·C², with T at most 500",
+        epig.epig,
+        pool="probs", members=2, targets=True,
     ),
     Method(
         "badge", "BADGE", "representation", "‖(p − e_ŷ) ⊗ f‖₂, then drawn ∝ squared distance to the nearest pick",
@@ -233,21 +268,45 @@ _BUILT_IN = (
     ),
     Method(
         "maxherding", "MaxHerding", "coverage", "E_x[max(k(x, x̃) − covered(x), 0)]",
-        "Bae et al. 2024", "N·(T + L)·F, and up to N·T·F for each pick",
+        "Bae et al. 2024", "N·(T + L)·F, then about N·T·ln k",
         coverage.herding_gain, coverage.choose_herding,
         features=True, labelled=True,
+        pays="from 2 a class",
     ),
     Method(
-        "pwd-cover", "PWD-Cover", "coverage", "E_x[GE(x)·max(k(x, x̃) − covered(x), 0)]",
-        "versionspace", "M·N·C + N·(T + L)·F, and up to N·T·F for each pick",
+        "uherding", "UHerding", "coverage", "E_x[(1 − margin(x))·max(k(x, x̃) − covered(x), 0)]",
+        "Bae et al. 2025", "M·N·C + N·(T + L)·F + L²·F, then about N·T·ln k",
+        coverage.uherding_gain, coverage.choose_uherding,
+        pool="probs", pool_optional=True, features=True, labelled=True,
+        pays="from 2 a class",
+    ),
+    Method(
+        "pwd-cover", "PWD-Cover", "coverage", "E_x[w(x)·max(k(x, x̃) − covered(x), 0)], w = 1 − covered·(1 − GE)",
+        "versionspace", "M·N·C + N·(T + L)·F, then about N·T·ln k",
         coverage.pwd_cover_gain, coverage.choose_pwd_cover,
         pool="either", pool_optional=True, members=2, features=True, labelled=True,
+        pays="from 2 a class",
     ),
     Method(
-        "gvd-cover", "GVD-Cover", "coverage", "E_x[VR(x)·max(k(x, x̃) − covered(x), 0)]",
-        "versionspace", "M·N·C + N·(T + L)·F, and up to N·T·F for each pick",
+        "gvd-cover", "GVD-Cover", "coverage", "E_x[w(x)·max(k(x, x̃) − covered(x), 0)], w = 1 − covered·(1 − VR)",
+        "versionspace", "M·N·C + N·(T + L)·F, then about N·T·ln k",
         coverage.gvd_cover_gain, coverage.choose_gvd_cover,
         pool="either", pool_optional=True, members=2, features=True, labelled=True,
+        pays="from 2 a class",
+    ),
+    Method(
+        "probcover", "ProbCover", "coverage", "share of images within a radius of x that no label's ball contains",
+        "Yehuda et al. 2022", "N·(T + L)·F + T²·F, then about N·T·ln k",
+        probcover.ball_share, probcover.choose_probcover,
+        features=True, labelled=True,
+        pays="not up to 20 a class",
+    ),
+    Method(
+        "typiclust", "TypiClust", "coverage", "1 / mean distance to 20 neighbours in the largest unlabelled cluster",
+        "Hacohen et al. 2022", "N·(L + k)·F for each iteration of k-means, and s²·F for a pick in a cluster of s",
+        typiclust.first_typicality, typiclust.choose_typiclust,
+        features=True, labelled=True,
+        pays="from 2 a class",
     ),
 )  # fmt: skip
 

@@ -1,6 +1,7 @@
 """A pool that arrives in chunks: the k best of any number of images, in memory that does not grow with the pool."""
 
-from dataclasses import replace
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -11,11 +12,43 @@ from versionspace.query.arguments import Arguments, check_arguments, read_k, rea
 from versionspace.query.inputs import Problem, concatenate_ids, read_ids, read_perturbations
 from versionspace.query.methods import find
 from versionspace.query.ranking import top_k
-from versionspace.space import Diameter, read_vote
-from versionspace.types import Array, ArrayLike, Floats, Ints, Vote, Words
+from versionspace.space import CachedDiameter, Diameter, read_vote
+from versionspace.types import Array, ArrayLike, Floats, Ints, Seed, Vote, Words, is_count
 
 _CACHE_SIZE = 1 << 18
 """Number of sub-spaces whose diameters are cached across chunks."""
+
+
+@dataclass(frozen=True)
+class BestImages:
+    """The best images of a part of a pool: all that a merge of several parts needs. Plain data: it can be pickled."""
+
+    positions: Ints
+    """(n,): in the whole pool."""
+    utilities: Floats
+    """(n,)."""
+    hashes: Words
+    """(n,): they order images of equal utility."""
+    ids: Array | None
+    """(n,), if there are any."""
+
+
+def merge_best(parts: Iterable[BestImages], k: int) -> BestImages:
+    """Return the k best of several parts of a pool, or all if there are fewer; the order of the parts is irrelevant.
+
+    If each part has its own k best with the same seed, this is what `query` returns for the whole pool.
+    """
+    found = [part for part in parts if len(part.positions)]
+    if not found:
+        return BestImages(np.zeros(0, np.int64), np.zeros(0), np.zeros(0, np.uint64), None)
+    positions = np.concatenate([part.positions for part in found])
+    utilities = np.concatenate([part.utilities for part in found])
+    hashes = np.concatenate([part.hashes for part in found])
+    kept = top_k(utilities, hashes, min(k, len(positions)))
+    ids = found[0].ids
+    for part in found[1:]:
+        ids = None if ids is None or part.ids is None else concatenate_ids(ids, part.ids)
+    return BestImages(positions[kept], utilities[kept], hashes[kept], None if ids is None else read_ids(ids[kept]))
 
 
 class Stream:
@@ -40,7 +73,7 @@ class Stream:
         reference: ArrayLike = None,
         vote: Vote = "soft",
         classes: int | None = None,
-        seed: int | None = None,
+        seed: Seed = None,
     ) -> None:
         self._method = find(method)
         if not self._method.pointwise:
@@ -58,17 +91,25 @@ class Stream:
         self._seed = rng.root(seed)
         self._diameter: Diameter | None = None
         if self._method.diameter is not None and self._reference is not None:
-            self._diameter = CachedDiameter(self._method.diameter(self._reference, read_vote(vote)))
+            self._diameter = CachedDiameter(self._method.diameter(self._reference, read_vote(vote)), _CACHE_SIZE)
         self._images = 0
+        self._skipped = 0
         self._members: int | None = None
         self._positions: Ints = np.zeros(0, np.int64)
         self._utilities: Floats = np.zeros(0)
+        self._hashes: Words = np.zeros(0, np.uint64)
         self._ids: Array | None = None
 
     @property
     def images(self) -> int:
         """The number of images added so far."""
         return self._images
+
+    def skip(self, images: int) -> None:
+        """Leave out the next images of the pool, whose positions remain unused: they are unreadable, or elsewhere."""
+        if images != 0 and not is_count(images):
+            raise InputError("images", expected="0 or more", got=repr(images), fix="Pass the number to leave out.")
+        self._skipped += images
 
     def add(self, chunk: ArrayLike, ids: ArrayLike = None) -> None:
         """Add the next images, in the form of ``pool`` in `query` (of ``perturbations`` for `dfal`), and their ids.
@@ -91,21 +132,31 @@ class Stream:
                 got=f"{len(chunk_ids)}",
                 fix="Both must list the same images.",
             )
+        problem = replace(problem, keys=chunk_ids)
         scores = score_images(self._method, problem)
         positions = np.concatenate([self._positions, problem.positions()])
         utilities = np.concatenate([self._utilities, scores])
-        kept = top_k(utilities, problem.tie_hashes(positions), min(self._k, len(positions)))
+        hashes = np.concatenate([self._hashes, problem.tie_hashes()])
+        kept = top_k(utilities, hashes, min(self._k, len(positions)))
         if chunk_ids is not None:
             all_ids = chunk_ids if self._ids is None else concatenate_ids(self._ids, chunk_ids)
             self._ids = read_ids(all_ids[kept])
         self._images += problem.images
         self._members = problem.pool.members if problem.pool is not None else None
-        self._positions, self._utilities = positions[kept], utilities[kept]
+        self._positions, self._utilities, self._hashes = positions[kept], utilities[kept], hashes[kept]
 
     def _read_chunk(self, chunk: ArrayLike) -> Problem:
+        if chunk is None:
+            name = "perturbations" if self._method.perturbations else "pool"
+            raise InputError(
+                "chunk",
+                expected=f"the next images, in the form of {name} in versionspace.query",
+                got="None",
+                fix="Pass the members' predictions on the next images; leave out chunks that are empty.",
+            )
         if self._method.perturbations:
             sizes = read_perturbations(chunk)
-            return Problem(len(sizes), self._seed, offset=self._images, perturbations=sizes)
+            return Problem(len(sizes), self._seed, offset=self._images + self._skipped, perturbations=sizes)
         pool = read_pool(self._method, replace(self._given, pool=chunk), self._reference)
         assert pool is not None
         if self._members is not None and pool.members != self._members:
@@ -115,29 +166,16 @@ class Stream:
                 got=f"{pool.members}",
                 fix="All chunks must come from the same members.",
             )
-        return Problem(pool.images, self._seed, self._images, pool, self._reference, diameter=self._diameter)
+        offset = self._images + self._skipped
+        return Problem(pool.images, self._seed, offset, pool, self._reference, diameter=self._diameter)
+
+    def best(self) -> BestImages:
+        """Return the k best images so far, or all if there are fewer, for `merge_best`."""
+        ids = None if self._ids is None else self._ids.copy()
+        return BestImages(self._positions.copy(), self._utilities.copy(), self._hashes.copy(), ids)
 
     def result(self, return_utilities: bool = False) -> Array | tuple[Array, Floats]:
         """Return the positions in the whole pool, or the ids, of the k images to label next; optionally utilities."""
         read_k(self._k, self._images)
-        answer = self._positions if self._ids is None else self._ids
-        return (answer, self._utilities) if return_utilities else answer
-
-
-class CachedDiameter:
-    """A `Diameter` that remembers the values of up to `_CACHE_SIZE` sub-spaces."""
-
-    def __init__(self, diameter: Diameter) -> None:
-        self._diameter = diameter
-        self._values: dict[bytes, float] = {}
-
-    def __call__(self, masks_KW: Words, sizes: Ints) -> Floats:
-        """Return the diameters (K,)."""
-        if len(self._values) > _CACHE_SIZE:
-            self._values.clear()
-        keys = [mask.tobytes() for mask in masks_KW]
-        new = [k for k, key in enumerate(keys) if key not in self._values]
-        if new:
-            for k, value in zip(new, self._diameter(masks_KW[new], sizes[new]).tolist(), strict=True):
-                self._values[keys[k]] = value
-        return np.array([self._values[key] for key in keys])
+        answer = (self._positions if self._ids is None else self._ids).copy()
+        return (answer, self._utilities.copy()) if return_utilities else answer

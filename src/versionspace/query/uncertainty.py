@@ -6,6 +6,7 @@ With p̄ the mean of the members' probabilities:
     margin             p̄₂ − p̄₁                             of the two largest; 0 is the most uncertain
     least-confidence   1 − max_c p̄_c
     bald               H[p̄] − mean_m H[p_m]                nats (Houlsby et al. 2011, Gal et al. 2017)
+    power-bald         ln bald + Gumbel noise              (Kirsch et al. 2023, with exponent β = 1)
     dfal               −‖smallest adversarial perturbation‖ (Ducoffe and Precioso 2018)
     random             uniform in [0, 1)
 
@@ -19,14 +20,17 @@ import numpy as np
 
 from versionspace import rng
 from versionspace.query.inputs import Problem
+from versionspace.space import Beliefs, kernels
 from versionspace.types import Array, Floats
 
 _TINY = np.finfo(np.float64).tiny
+_LEAST = 1e-12
+"""Information below this many nats is indistinguishable from rounding errors and counts as this much."""
 
 
 def random(problem: Problem) -> Floats:
-    """Return uniform numbers that are functions of seed and position."""
-    return rng.uniforms(rng.key(problem.seed, "random"), problem.positions())
+    """Return uniform numbers that are functions of seed and id, or position without ids."""
+    return rng.as_uniforms(problem.hashes("random"))
 
 
 def smallest_perturbation(problem: Problem) -> Floats:
@@ -37,39 +41,51 @@ def smallest_perturbation(problem: Problem) -> Floats:
 
 def entropy(problem: Problem) -> Floats:
     """Return H[p̄]."""
-    return _score_chunks(problem, lambda probs: entropies(mean_over_members(probs)))
+    return _score_means(problem, entropies)
 
 
 def margin(problem: Problem) -> Floats:
     """Return p̄₂ − p̄₁, at most 0."""
-    return _score_chunks(problem, _margin)
+    return _score_means(problem, _margin)
 
 
 def least_confidence(problem: Problem) -> Floats:
     """Return 1 − max_c p̄_c."""
-    return _score_chunks(problem, lambda probs: 1.0 - mean_over_members(probs).max(axis=1))
+    return _score_means(problem, lambda mean_NC: 1.0 - mean_NC.max(axis=1))
 
 
 def bald(problem: Problem) -> Floats:
     """Return H[p̄] − mean_m H[p_m]."""
-    return _score_chunks(problem, _bald)
+    pool = problem.beliefs()
+
+    def score(chunk: slice) -> Floats:
+        # Mutual information is at least 0, but rounding may yield −1e-16.
+        return np.maximum(entropies(pool.mean_at(chunk)) - mean_entropy(pool.exact_at(chunk)), 0.0)
+
+    return _score_chunks(pool, score)
+
+
+def power_bald(problem: Problem) -> Floats:
+    """Return ln bald + g, where g is Gumbel noise that is a function of seed and id, or position without ids.
+
+    The k highest of these are a sample of k images without replacement, drawn with probability ∝ bald.
+    """
+    uniforms = rng.as_uniforms(problem.hashes("power-bald"))
+    gumbel = -np.log(-np.log(np.maximum(uniforms, 2.0**-54)))
+    return np.log(np.maximum(bald(problem), _LEAST)) + gumbel
 
 
 def entropies(probs: Array) -> Floats:
     """Return H over the last axis, in nats."""
-    terms = probs * np.log(np.maximum(probs, _TINY))
-    total = terms[..., 0].copy()
-    for c in range(1, terms.shape[-1]):
-        total += terms[..., c]
-    return 0.0 - total
+    terms: Floats = np.maximum(probs, _TINY)
+    np.log(terms, out=terms)
+    terms *= probs
+    return 0.0 - kernels.row_sums(terms.reshape(-1, probs.shape[-1])).reshape(probs.shape[:-1])
 
 
 def mean_over_members(probs_MNC: Array) -> Floats:
     """Return p̄ (N, C)."""
-    total: Floats = probs_MNC[0].astype(np.float64)
-    for member in probs_MNC[1:]:
-        total += member
-    return total / len(probs_MNC)
+    return kernels.member_sums(probs_MNC, slice(0, probs_MNC.shape[1])) / len(probs_MNC)
 
 
 def mean_entropy(probs_MNC: Array) -> Floats:
@@ -80,20 +96,30 @@ def mean_entropy(probs_MNC: Array) -> Floats:
     return total / len(probs_MNC)
 
 
-def _score_chunks(problem: Problem, score: Callable[[Array], Floats]) -> Floats:
-    beliefs = problem.beliefs()
-    probs = beliefs.probabilities()
-    return np.concatenate([score(probs[:, chunk]) for chunk in beliefs.chunks()])
+def _score_means(problem: Problem, score: Callable[[Floats], Floats]) -> Floats:
+    """Return the score of the mean probabilities of each image."""
+    pool = problem.beliefs()
+    pool.probabilities()
+    return _score_chunks(pool, lambda chunk: score(pool.mean_at(chunk)))
 
 
-def _margin(probs_MNC: Array) -> Floats:
-    mean = mean_over_members(probs_MNC)
-    if mean.shape[1] == 1:
-        return np.full(len(mean), -1.0)
-    largest = np.partition(mean, -2, axis=1)[:, -2:]
-    return largest[:, 0] - largest[:, 1]
+def _score_chunks(pool: Beliefs, score: Callable[[slice], Floats]) -> Floats:
+    """Return the scores of all images, computed for some of them at a time on several threads."""
+    scores = np.empty(pool.images)
+
+    def fill(chunk: slice) -> None:
+        scores[chunk] = score(chunk)
+
+    kernels.map_threads(fill, pool.chunks())
+    return scores
 
 
-def _bald(probs_MNC: Array) -> Floats:
-    # Mutual information is at least 0, but rounding may yield −1e-16.
-    return np.maximum(entropies(mean_over_members(probs_MNC)) - mean_entropy(probs_MNC), 0.0)
+def _margin(mean_NC: Floats) -> Floats:
+    """Return second largest − largest; overwrites the means."""
+    if mean_NC.shape[1] == 1:
+        return np.full(len(mean_NC), -1.0)
+    rows, first = np.arange(len(mean_NC)), mean_NC.argmax(axis=1)
+    largest = mean_NC[rows, first]
+    mean_NC[rows, first] = -np.inf
+    margins: Floats = mean_NC.max(axis=1) - largest
+    return margins

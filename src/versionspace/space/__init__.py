@@ -3,10 +3,12 @@
 from versionspace.space.agreement import ProjectionDistance, agreement_region, projection_distance, wrong_agreement
 from versionspace.space.beliefs import Beliefs, as_array, describe, read_beliefs, vote_dtype
 from versionspace.space.diameter import (
+    CachedDiameter,
     Diameter,
     disagreement_matrix,
     gibbs_vote_disagreement,
     gvd_over,
+    majority_of,
     majority_vote,
     pairwise_disagreement,
     pwd_over,
@@ -23,6 +25,7 @@ from versionspace.space.splits import Splits, split_members
 
 __all__ = [
     "Beliefs",
+    "CachedDiameter",
     "Diameter",
     "ProjectionDistance",
     "Splits",
@@ -34,6 +37,7 @@ __all__ = [
     "gibbs_error_of",
     "gibbs_vote_disagreement",
     "gvd_over",
+    "majority_of",
     "majority_vote",
     "pairwise_disagreement",
     "projection_distance",

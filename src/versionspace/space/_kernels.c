@@ -1,8 +1,11 @@
-/* Compiled kernels of versionspace.space: the three loops for which profiling showed NumPy to be slow.
+/* Compiled kernels of versionspace.space: the loops for which profiling showed NumPy to be slow.
  *
- *   votes       argmax and validation of probability rows, in one pass
- *   subspaces   the distinct sub-spaces V_x^y into which the votes on a pool split the members
- *   mistakes    for each sub-space, how often its members differ from their own majority vote
+ *   votes           argmax and validation of probability rows, in one pass
+ *   member_sums     sums of probabilities over members, in member order
+ *   row_sums        sums of rows, in the order of their columns
+ *   subspaces       the distinct sub-spaces V_x^y into which the votes on a pool split the members
+ *   mistakes        for each sub-space, how often its members differ from their own soft majority vote
+ *   hard_mistakes   the same for the hard majority vote
  *
  * kernels.py calls these functions if they were compiled, and kernels_numpy.py otherwise, with equal results. The
  * caller passes contiguous, validated buffers. The loops create no Python objects and run without the GIL, so the
@@ -51,26 +54,70 @@
 /* ------------------------------------------------------------------------------------------------ votes */
 
 /* Sets *bad to the first row that is not a probability vector and stops there; leaves it unchanged if there is none.
- * NaN fails the comparison with 0, infinity the check of the sum. The lowest class wins a tie. */
-#define VOTES_BODY(suffix, real)                                                                            \
+ * Numbers may be below 0 by the tolerance; *negative is then set. NaN and infinity fail the check of the sum, which is
+ * in double. The lowest class wins a tie. Rows of many classes are read eight classes at a time; each lane keeps its
+ * own maximum and the first class that reaches it. */
+#define WIDE 8
+typedef float Floats8 __attribute__((vector_size(WIDE * sizeof(float))));
+typedef double Doubles8 __attribute__((vector_size(WIDE * sizeof(double))));
+typedef int32_t Ints8 __attribute__((vector_size(WIDE * sizeof(int32_t))));
+typedef int64_t Longs8 __attribute__((vector_size(WIDE * sizeof(int64_t))));
+
+#define VOTES_BODY(suffix, real, Vector, Index)                                                             \
+    INLINE uint32_t row_##suffix(const real *p, Py_ssize_t classes, double *total, real *least)             \
+    {                                                                                                       \
+        real best = p[0], low = p[0];                                                                       \
+        double sum = p[0];                                                                                  \
+        Py_ssize_t arg = 0, c = 1;                                                                          \
+        if (classes >= 2 * WIDE) {                                                                          \
+            Vector bests, lows, now;                                                                        \
+            memcpy(&bests, p, sizeof bests);                                                                \
+            Doubles8 sums = __builtin_convertvector(bests, Doubles8);                                       \
+            Index args = {0}, step = {0};                                                                   \
+            lows = bests;                                                                                   \
+            for (c = WIDE; c + WIDE <= classes; c += WIDE) {                                                \
+                memcpy(&now, p + c, sizeof now);                                                            \
+                sums += __builtin_convertvector(now, Doubles8);                                             \
+                step += 1;                                                                                  \
+                Index more = now > bests, less = now < lows;                                                \
+                bests = (Vector)((more & (Index)now) | (~more & (Index)bests));                             \
+                lows = (Vector)((less & (Index)now) | (~less & (Index)lows));                               \
+                args = (more & step) | (~more & args);                                                      \
+            }                                                                                               \
+            best = bests[0];                                                                                \
+            sum = sums[0];                                                                                  \
+            low = lows[0];                                                                                  \
+            arg = (Py_ssize_t)args[0] * WIDE;                                                               \
+            for (int lane = 1; lane < WIDE; lane++) {                                                       \
+                Py_ssize_t at = (Py_ssize_t)args[lane] * WIDE + lane;                                       \
+                if (bests[lane] > best || (bests[lane] == best && at < arg)) {                              \
+                    best = bests[lane];                                                                     \
+                    arg = at;                                                                               \
+                }                                                                                           \
+                low = lows[lane] < low ? lows[lane] : low;                                                  \
+                sum += sums[lane];                                                                          \
+            }                                                                                               \
+        }                                                                                                   \
+        for (; c < classes; c++) {                                                                          \
+            real v = p[c];                                                                                  \
+            sum += v;                                                                                       \
+            arg = v > best ? c : arg;                                                                       \
+            best = v > best ? v : best;                                                                     \
+            low = v < low ? v : low;                                                                        \
+        }                                                                                                   \
+        *total = sum;                                                                                       \
+        *least = low;                                                                                       \
+        return (uint32_t)arg;                                                                               \
+    }                                                                                                       \
     INLINE void votes_##suffix##_body(const real *probs, Py_ssize_t rows, Py_ssize_t classes, double tolerance, \
-                                      uint32_t *out, Py_ssize_t *bad)                                       \
+                                      uint32_t *out, Py_ssize_t *bad, int *negative)                        \
     {                                                                                                       \
         for (Py_ssize_t r = 0; r < rows; r++) {                                                             \
-            const real *p = probs + r * classes;                                                            \
-            real best = p[0];                                                                               \
-            double sum = p[0];                                                                              \
-            uint32_t arg = 0;                                                                               \
-            int fine = p[0] >= 0;                                                                           \
-            for (Py_ssize_t c = 1; c < classes; c++) {                                                      \
-                real v = p[c];                                                                              \
-                fine &= v >= 0;                                                                             \
-                sum += v;                                                                                   \
-                arg = v > best ? (uint32_t)c : arg;                                                         \
-                best = v > best ? v : best;                                                                 \
-            }                                                                                               \
-            out[r] = arg;                                                                                   \
-            if (!(fine && fabs(sum - 1.0) <= tolerance)) {                                                  \
+            double sum;                                                                                     \
+            real low;                                                                                       \
+            out[r] = row_##suffix(probs + r * classes, classes, &sum, &low);                                \
+            *negative |= low < 0;                                                                           \
+            if (!((double)low >= -tolerance && fabs(sum - 1.0) <= tolerance)) {                             \
                 *bad = r;                                                                                   \
                 return;                                                                                     \
             }                                                                                               \
@@ -78,31 +125,119 @@
     }                                                                                                       \
     VERSIONS(votes_##suffix,                                                                                \
              (const real *probs, Py_ssize_t rows, Py_ssize_t classes, double tolerance, uint32_t *out,      \
-              Py_ssize_t *bad),                                                                             \
-             (probs, rows, classes, tolerance, out, bad))
+              Py_ssize_t *bad, int *negative),                                                              \
+             (probs, rows, classes, tolerance, out, bad, negative))
 
-VOTES_BODY(f4, float)
-VOTES_BODY(f8, double)
+VOTES_BODY(f4, float, Floats8, Ints8)
+VOTES_BODY(f8, double, Doubles8, Longs8)
 
 static PyObject *py_votes(PyObject *self, PyObject *args)
 {
     Py_buffer probs, out;
     Py_ssize_t classes, bad = -1;
     double tolerance;
-    int is_double;
+    int is_double, negative = 0;
     (void)self;
     if (!PyArg_ParseTuple(args, "y*npdw*", &probs, &classes, &is_double, &tolerance, &out))
         return NULL;
     Py_ssize_t rows = out.len / (Py_ssize_t)sizeof(uint32_t);
     Py_BEGIN_ALLOW_THREADS
     if (is_double)
-        votes_f8(probs.buf, rows, classes, tolerance, out.buf, &bad);
+        votes_f8(probs.buf, rows, classes, tolerance, out.buf, &bad, &negative);
     else
-        votes_f4(probs.buf, rows, classes, tolerance, out.buf, &bad);
+        votes_f4(probs.buf, rows, classes, tolerance, out.buf, &bad, &negative);
     Py_END_ALLOW_THREADS
     PyBuffer_Release(&probs);
     PyBuffer_Release(&out);
-    return PyLong_FromSsize_t(bad);
+    return Py_BuildValue("(nN)", bad, PyBool_FromLong(negative));
+}
+
+/* ----------------------------------------------------------------------------------------- member sums */
+
+#define PART 1024 /* sums kept in the cache while the members are added */
+
+/* out[i] = sum over members m, in order, of probs[m * stride + from + i]. */
+#define SUMS_BODY(suffix, real)                                                                             \
+    INLINE void sums_##suffix##_body(const real *probs, Py_ssize_t members, Py_ssize_t stride, Py_ssize_t from, \
+                                     Py_ssize_t count, double *out)                                         \
+    {                                                                                                       \
+        for (Py_ssize_t i = 0; i < count; i += PART) {                                                      \
+            Py_ssize_t size = count - i < PART ? count - i : PART;                                          \
+            const real *p = probs + from + i;                                                               \
+            double *sum = out + i;                                                                          \
+            for (Py_ssize_t j = 0; j < size; j++)                                                           \
+                sum[j] = (double)p[j];                                                                      \
+            for (Py_ssize_t m = 1; m < members; m++) {                                                      \
+                p += stride;                                                                                \
+                for (Py_ssize_t j = 0; j < size; j++)                                                       \
+                    sum[j] += (double)p[j];                                                                 \
+            }                                                                                               \
+        }                                                                                                   \
+    }                                                                                                       \
+    VERSIONS(sums_##suffix,                                                                                 \
+             (const real *probs, Py_ssize_t members, Py_ssize_t stride, Py_ssize_t from, Py_ssize_t count,  \
+              double *out),                                                                                 \
+             (probs, members, stride, from, count, out))
+
+SUMS_BODY(f4, float)
+SUMS_BODY(f8, double)
+
+static PyObject *py_member_sums(PyObject *self, PyObject *args)
+{
+    Py_buffer probs, out;
+    Py_ssize_t members, stride, from;
+    int is_double;
+    (void)self;
+    if (!PyArg_ParseTuple(args, "y*pnnnw*", &probs, &is_double, &members, &stride, &from, &out))
+        return NULL;
+    Py_ssize_t count = out.len / (Py_ssize_t)sizeof(double);
+    Py_BEGIN_ALLOW_THREADS
+    if (is_double)
+        sums_f8(probs.buf, members, stride, from, count, out.buf);
+    else
+        sums_f4(probs.buf, members, stride, from, count, out.buf);
+    Py_END_ALLOW_THREADS
+    PyBuffer_Release(&probs);
+    PyBuffer_Release(&out);
+    Py_RETURN_NONE;
+}
+
+/* -------------------------------------------------------------------------------------------- row sums */
+
+/* Sums each row in the order of its columns; eight rows at a time, because each addition waits for the one before. */
+static void row_sums(const double *terms, Py_ssize_t rows, Py_ssize_t columns, double *out)
+{
+    Py_ssize_t r = 0;
+    for (; r + WIDE <= rows; r += WIDE) {
+        const double *t = terms + r * columns;
+        double sum[WIDE];
+        for (int i = 0; i < WIDE; i++)
+            sum[i] = t[i * columns];
+        for (Py_ssize_t c = 1; c < columns; c++)
+            for (int i = 0; i < WIDE; i++)
+                sum[i] += t[i * columns + c];
+        memcpy(out + r, sum, sizeof sum);
+    }
+    for (; r < rows; r++) {
+        out[r] = terms[r * columns];
+        for (Py_ssize_t c = 1; c < columns; c++)
+            out[r] += terms[r * columns + c];
+    }
+}
+
+static PyObject *py_row_sums(PyObject *self, PyObject *args)
+{
+    Py_buffer terms, out;
+    Py_ssize_t columns;
+    (void)self;
+    if (!PyArg_ParseTuple(args, "y*nw*", &terms, &columns, &out))
+        return NULL;
+    Py_BEGIN_ALLOW_THREADS
+    row_sums(terms.buf, out.len / (Py_ssize_t)sizeof(double), columns, out.buf);
+    Py_END_ALLOW_THREADS
+    PyBuffer_Release(&terms);
+    PyBuffer_Release(&out);
+    Py_RETURN_NONE;
 }
 
 /* -------------------------------------------------------------------------------------------- subspaces */
@@ -357,8 +492,8 @@ static int64_t vote_without(const Block *block, const int32_t *list, Py_ssize_t 
 
 /* As mistakes, with each member compared to the vote of the others. The sum over the others is the total minus the
  * member's own probability, which may differ by rounding from the sum in member order: if the two best classes are
- * closer than that, the sum is recomputed in order. Sums of integers are exact and are never recomputed. */
-INLINE void mistakes_loo_body(const Lists *lists, const Block *block, Py_ssize_t classes, int exact, int64_t *out)
+ * closer than that, the sum is recomputed in order. */
+INLINE void mistakes_loo_body(const Lists *lists, const Block *block, Py_ssize_t classes, int64_t *out)
 {
     for (Py_ssize_t k = 0; k < lists->count; k++) {
         const int32_t *list = lists->members + lists->starts[k];
@@ -367,7 +502,7 @@ INLINE void mistakes_loo_body(const Lists *lists, const Block *block, Py_ssize_t
         if (size < 2)
             continue;
         const Reals *whole = block->sums + size * classes;
-        double slack = exact ? -1.0 : 4.0 * (double)size * (double)size * 0x1p-52;
+        double slack = 4.0 * (double)size * (double)size * 0x1p-52;
         for (Py_ssize_t l = 0; l < size; l++) {
             const Reals *own = block->probs + list[l] * classes;
             Reals best = whole[0] - own[0], second = {0};
@@ -392,13 +527,13 @@ INLINE void mistakes_loo_body(const Lists *lists, const Block *block, Py_ssize_t
     }
 }
 
-VERSIONS(mistakes_loo, (const Lists *lists, const Block *block, Py_ssize_t classes, int exact, int64_t *out),
-         (lists, block, classes, exact, out))
+VERSIONS(mistakes_loo, (const Lists *lists, const Block *block, Py_ssize_t classes, int64_t *out),
+         (lists, block, classes, out))
 
 /* Copies reference images [from, from + LANES) into the block. In lanes past the end `to`, every member counts as a
  * voter for every class, so that such a lane adds no mistakes; their votes are -1. */
-static void fill(Block *block, const double *probs, const int32_t *votes, Py_ssize_t members, Py_ssize_t images,
-                 Py_ssize_t classes, Py_ssize_t words, Py_ssize_t from, Py_ssize_t to)
+static void fill(Block *block, const void *probs, int is_double, const int32_t *votes, Py_ssize_t members,
+                 Py_ssize_t images, Py_ssize_t classes, Py_ssize_t words, Py_ssize_t from, Py_ssize_t to)
 {
     memset(block->voters, 0, (size_t)(words * classes) * sizeof(Flags));
     for (Py_ssize_t lane = 0; lane < LANES; lane++) {
@@ -408,7 +543,9 @@ static void fill(Block *block, const double *probs, const int32_t *votes, Py_ssi
             int64_t bit = (int64_t)((uint64_t)1 << (63 - m % 64));
             block->votes[m][lane] = vote;
             for (Py_ssize_t c = 0; c < classes; c++) {
-                block->probs[m * classes + c][lane] = t < to ? probs[(m * images + t) * classes + c] : 0.0;
+                Py_ssize_t at = (m * images + t) * classes + c;
+                block->probs[m * classes + c][lane] =
+                    t >= to ? 0.0 : is_double ? ((const double *)probs)[at] : (double)((const float *)probs)[at];
                 if (vote < 0 || vote == c)
                     block->voters[m / 64 * classes + c][lane] |= bit;
             }
@@ -426,10 +563,10 @@ static PyObject *py_mistakes(PyObject *self, PyObject *args)
 {
     Py_buffer probs, votes, masks, starts, list, shared, out;
     Py_ssize_t members, images, classes, from, to;
-    int leave_one_out, exact;
+    int leave_one_out, is_double;
     (void)self;
-    if (!PyArg_ParseTuple(args, "y*y*nnny*y*y*y*ppnnw*", &probs, &votes, &members, &images, &classes, &masks, &starts,
-                          &list, &shared, &leave_one_out, &exact, &from, &to, &out))
+    if (!PyArg_ParseTuple(args, "y*py*nnny*y*y*y*pnnw*", &probs, &is_double, &votes, &members, &images, &classes, &masks,
+                          &starts, &list, &shared, &leave_one_out, &from, &to, &out))
         return NULL;
     Lists lists = {masks.buf, list.buf, shared.buf, starts.buf, out.len / (Py_ssize_t)sizeof(int64_t),
                    (members + 63) / 64};
@@ -440,9 +577,9 @@ static PyObject *py_mistakes(PyObject *self, PyObject *args)
         Py_BEGIN_ALLOW_THREADS
         memset(block.sums, 0, (size_t)classes * sizeof(Reals));
         for (Py_ssize_t at = from; at < to; at += LANES) {
-            fill(&block, probs.buf, votes.buf, members, images, classes, lists.words, at, to);
+            fill(&block, probs.buf, is_double, votes.buf, members, images, classes, lists.words, at, to);
             if (leave_one_out)
-                mistakes_loo(&lists, &block, classes, exact, out.buf);
+                mistakes_loo(&lists, &block, classes, out.buf);
             else
                 mistakes(&lists, &block, classes, out.buf);
         }
@@ -464,12 +601,116 @@ static PyObject *py_mistakes(PyObject *self, PyObject *args)
     Py_RETURN_NONE;
 }
 
+/* --------------------------------------------------------------------------------------- hard mistakes */
+
+#define BALLOTS 64 /* reference images processed together */
+
+/* As mistakes, for the most frequent vote. A walk over the sorted lists keeps how many members vote for each class on
+ * each image, and for each prefix the largest of these numbers: the members that differ from it are the others.
+ * counts is classes x BALLOTS and all 0, largest (members + 1) x BALLOTS with a first row of 0. */
+static void hard_mistakes(const Lists *lists, const uint16_t *votes, Py_ssize_t images, Py_ssize_t from, Py_ssize_t size,
+                          uint16_t *counts, uint16_t *largest, int leave_one_out, int64_t *out)
+{
+    const int32_t *before = NULL;
+    Py_ssize_t depth = 0;
+    for (Py_ssize_t k = 0; k < lists->count; k++) {
+        const int32_t *list = lists->members + lists->starts[k];
+        Py_ssize_t length = (Py_ssize_t)(lists->starts[k + 1] - lists->starts[k]);
+        for (; depth > lists->shared[k]; depth--) {
+            const uint16_t *vote = votes + before[depth - 1] * images + from;
+            for (Py_ssize_t i = 0; i < size; i++)
+                counts[vote[i] * BALLOTS + i]--;
+        }
+        for (; depth < length; depth++) {
+            const uint16_t *vote = votes + list[depth] * images + from, *most = largest + depth * BALLOTS;
+            uint16_t *more = largest + (depth + 1) * BALLOTS;
+            for (Py_ssize_t i = 0; i < size; i++) {
+                uint16_t count = ++counts[vote[i] * BALLOTS + i];
+                more[i] = count > most[i] ? count : most[i];
+            }
+        }
+        before = list;
+        if (!leave_one_out) {
+            int64_t agreeing = 0;
+            for (Py_ssize_t i = 0; i < size; i++)
+                agreeing += largest[length * BALLOTS + i];
+            out[k] += (int64_t)(length * size) - agreeing;
+            continue;
+        }
+        for (Py_ssize_t i = 0; i < size && length > 1; i++) {
+            /* the two classes with most votes; the lowest class wins a tie */
+            int32_t first = -1, second = -1, firsts = 0, seconds = 0;
+            for (Py_ssize_t l = 0; l < length; l++) {
+                int32_t class = votes[list[l] * images + from + i], count = counts[class * BALLOTS + i];
+                if (count > firsts || (count == firsts && class < first)) {
+                    first = class;
+                    firsts = count;
+                }
+            }
+            for (Py_ssize_t l = 0; l < length; l++) {
+                int32_t class = votes[list[l] * images + from + i], count = counts[class * BALLOTS + i];
+                if (class != first && (count > seconds || (count == seconds && class < second))) {
+                    second = class;
+                    seconds = count;
+                }
+            }
+            for (Py_ssize_t l = 0; l < length; l++) {
+                int32_t class = votes[list[l] * images + from + i], others = counts[class * BALLOTS + i] - 1;
+                int32_t rivals = class == first ? seconds : firsts, rival = class == first ? second : first;
+                out[k] += !(others > rivals || (others == rivals && class < rival));
+            }
+        }
+    }
+    for (; depth > 0; depth--) {
+        const uint16_t *vote = votes + before[depth - 1] * images + from;
+        for (Py_ssize_t i = 0; i < size; i++)
+            counts[vote[i] * BALLOTS + i]--;
+    }
+}
+
+static PyObject *py_hard_mistakes(PyObject *self, PyObject *args)
+{
+    Py_buffer votes, starts, list, shared, out;
+    Py_ssize_t members, images, classes, from, to;
+    int leave_one_out;
+    (void)self;
+    if (!PyArg_ParseTuple(args, "y*nnny*y*y*pnnw*", &votes, &members, &images, &classes, &starts, &list, &shared,
+                          &leave_one_out, &from, &to, &out))
+        return NULL;
+    Lists lists = {NULL, list.buf, shared.buf, starts.buf, out.len / (Py_ssize_t)sizeof(int64_t), 0};
+    uint16_t *counts = calloc((size_t)(classes * BALLOTS), sizeof *counts);
+    uint16_t *largest = calloc((size_t)((members + 1) * BALLOTS), sizeof *largest);
+    int whole = counts && largest;
+    if (whole) {
+        Py_BEGIN_ALLOW_THREADS
+        for (Py_ssize_t at = from; at < to; at += BALLOTS)
+            hard_mistakes(&lists, votes.buf, images, at, to - at < BALLOTS ? to - at : BALLOTS, counts, largest,
+                          leave_one_out, out.buf);
+        Py_END_ALLOW_THREADS
+    }
+    free(counts);
+    free(largest);
+    PyBuffer_Release(&votes);
+    PyBuffer_Release(&starts);
+    PyBuffer_Release(&list);
+    PyBuffer_Release(&shared);
+    PyBuffer_Release(&out);
+    if (!whole)
+        return PyErr_NoMemory();
+    Py_RETURN_NONE;
+}
+
 static PyMethodDef methods[] = {
-    {"votes", py_votes, METH_VARARGS, "votes(probs, classes, is_double, tolerance, out) -> first bad row, or -1"},
+    {"votes", py_votes, METH_VARARGS,
+     "votes(probs, classes, is_double, tolerance, out) -> first bad row or -1, whether any number is negative"},
+    {"member_sums", py_member_sums, METH_VARARGS, "member_sums(probs, is_double, members, stride, from, out)"},
+    {"row_sums", py_row_sums, METH_VARARGS, "row_sums(terms, columns, out)"},
     {"subspaces", py_subspaces, METH_VARARGS, "subspaces(votes, itemsize, members, images) -> masks, starts, index"},
     {"mistakes", py_mistakes, METH_VARARGS,
-     "mistakes(probs, votes, members, images, classes, masks, starts, list, shared, leave_one_out, exact,"
+     "mistakes(probs, is_double, votes, members, images, classes, masks, starts, list, shared, leave_one_out,"
      " from, to, out)"},
+    {"hard_mistakes", py_hard_mistakes, METH_VARARGS,
+     "hard_mistakes(votes, members, images, classes, starts, list, shared, leave_one_out, from, to, out)"},
     {NULL, NULL, 0, NULL}};
 
 static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "_kernels", NULL, -1, methods, NULL, NULL, NULL, NULL};

@@ -14,8 +14,8 @@ of M additions.
 import numpy as np
 
 from versionspace.space.beliefs import Beliefs
-from versionspace.space.kernels import Contest
-from versionspace.types import Array, Bools, Ints, Vote
+from versionspace.space.kernels import Ballots, Contest
+from versionspace.types import Array, Bools, Ints
 
 _RIVALS = 4
 """Each class is compared with this many of the most probable classes of its image."""
@@ -25,47 +25,64 @@ _ELEMENTS = 2_000_000
 """Approximate number of elements in a temporary array."""
 
 
-def contests(reference: Beliefs, vote: Vote) -> list[Contest]:
-    """Return the reference images on which members differ, grouped by their number of contenders. Cost M·T·C."""
-    M, C = reference.members, reference.classes
-    differing = np.flatnonzero((reference.votes != reference.votes[0]).any(axis=0))
-    if len(differing) == 0:
+def contests(reference: Beliefs) -> list[Contest]:
+    """Return the reference images on which members differ, grouped by their number of contenders. Cost M·T·C.
+
+    Memory: the probabilities of contenders on these images, in the precision of the reference.
+    """
+    images = _differing(reference)
+    if len(images) == 0:
         return []
-    if vote == "hard":
-        whole = _hard_contest(reference.votes[:, differing])
-    else:
-        step = max(1, _ELEMENTS // (M * C))
-        chunks = [differing[i : i + step] for i in range(0, len(differing), step)]
-        whole = _concatenate([_soft_contest(reference.probs_at(chunk), reference.votes[:, chunk]) for chunk in chunks])
-    contenders = (whole.probs[0] >= 0).sum(axis=1)
+    step = max(1, _ELEMENTS // (reference.members * reference.classes))
+    can_win = np.concatenate(
+        [_contenders(reference.probs_at(images[i : i + step])) for i in range(0, len(images), step)]
+    )
+    contenders = can_win.sum(axis=1)
     order = np.argsort(contenders, kind="stable")
     groups = np.split(order, _group_edges(contenders[order]))
-    return [_select(whole, group, int(contenders[group].max())) for group in groups]
+    return [_contest(reference, images[group], can_win[group], step) for group in groups]
 
 
-def _hard_contest(votes_MT: Array) -> Contest:
-    """Represent votes as probabilities 0 and 1 over the classes that receive a vote, at most M on an image."""
-    M, T = votes_MT.shape
+def ballots(reference: Beliefs) -> Ballots:
+    """Return the votes on the reference images on which members differ; at most M classes have one on an image."""
+    images = _differing(reference)
+    votes, most = np.empty((reference.members, len(images)), np.uint16), 1
+    step = max(1, _ELEMENTS // reference.members)
+    for i in range(0, len(images), step):
+        ranks = _ranks(reference.votes[:, images[i : i + step]])
+        votes[:, i : i + step] = ranks
+        most = max(most, int(ranks.max()) + 1)
+    return Ballots(votes, most)
+
+
+def _differing(reference: Beliefs) -> Ints:
+    return np.flatnonzero((reference.votes != reference.votes[0]).any(axis=0))
+
+
+def _ranks(votes_MT: Array) -> Array:
+    """Return each vote as its rank among the classes that receive a vote on the image, int32 (M, T)."""
     order = np.argsort(votes_MT, axis=0, kind="stable")
     ordered = np.take_along_axis(votes_MT, order, axis=0)
-    rank = np.zeros((M, T), np.int32)
+    rank = np.zeros(votes_MT.shape, np.int32)
     np.cumsum(ordered[1:] != ordered[:-1], axis=0, out=rank[1:])
-    votes = np.empty((M, T), np.int32)
-    np.put_along_axis(votes, order, rank, axis=0)
-    R = int(rank.max()) + 1
-    probs = np.where(np.arange(R) > rank[-1][:, None], -1.0, 0.0) + (votes[:, :, None] == np.arange(R))
-    return Contest(probs, votes, exact=True)
+    ranks = np.empty(votes_MT.shape, np.int32)
+    np.put_along_axis(ranks, order, rank, axis=0)
+    return ranks
 
 
-def _soft_contest(probs_MTC: Array, votes_MT: Array) -> Contest:
-    """Move the contenders of each image to the front, ordered by class, and drop the other classes."""
-    can_win = _contenders(probs_MTC)
-    R = int(can_win.sum(axis=1).max())
-    first = np.argsort(~can_win, axis=1, kind="stable")[:, :R]
-    probs = np.take_along_axis(probs_MTC, first[None], axis=2)
-    probs[:, ~np.take_along_axis(can_win, first, axis=1)] = -1.0
-    rank = np.cumsum(can_win, axis=1) - 1
-    return Contest(probs, np.take_along_axis(rank.T, votes_MT.astype(np.int64), axis=0), exact=False)
+def _contest(reference: Beliefs, images: Ints, can_win_TC: Bools, step: int) -> Contest:
+    """Return the contenders of some images, ordered by class, and the votes among them."""
+    M, R = reference.members, int(can_win_TC.sum(axis=1).max())
+    dtype = np.float64 if reference.probabilities().dtype.itemsize >= 8 else np.float32
+    probs, votes = np.empty((M, len(images), R), dtype), np.empty((M, len(images)), np.int32)
+    for i in range(0, len(images), step):
+        some, can_win = slice(i, i + step), can_win_TC[i : i + step]
+        first = np.argsort(~can_win, axis=1, kind="stable")[:, :R]
+        probs[:, some] = np.take_along_axis(reference.exact_at(images[some]), first[None], axis=2)
+        probs[:, some][:, ~np.take_along_axis(can_win, first, axis=1)] = -1.0
+        rank = np.cumsum(can_win, axis=1) - 1
+        votes[:, some] = np.take_along_axis(rank.T, reference.votes[:, images[some]].astype(np.int64), axis=0)
+    return Contest(probs, votes)
 
 
 def _contenders(probs_MTC: Array) -> Bools:
@@ -80,13 +97,6 @@ def _contenders(probs_MTC: Array) -> Bools:
     return ~loses
 
 
-def _concatenate(parts: list[Contest]) -> Contest:
-    """Join contests along the axis of images, padding the contenders with −1."""
-    R = max(part.probs.shape[2] for part in parts)
-    padded = [np.pad(p.probs, ((0, 0), (0, 0), (0, R - p.probs.shape[2])), constant_values=-1.0) for p in parts]
-    return Contest(np.concatenate(padded, axis=1), np.concatenate([p.votes for p in parts], axis=1), parts[0].exact)
-
-
 def _group_edges(contenders: Ints) -> list[int]:
     """Return where to split images that are sorted by their number of contenders."""
     edges = [0]
@@ -94,8 +104,3 @@ def _group_edges(contenders: Ints) -> list[int]:
         if change - edges[-1] >= _MIN_IMAGES:
             edges.append(change)
     return edges[1:]
-
-
-def _select(whole: Contest, images: Ints, contenders: int) -> Contest:
-    probs = np.ascontiguousarray(whole.probs[:, images, :contenders])
-    return Contest(probs, np.ascontiguousarray(whole.votes[:, images], np.int32), whole.exact)

@@ -18,7 +18,7 @@ import numpy as np
 from versionspace.errors import InputError
 from versionspace.space import kernels, masks
 from versionspace.space.beliefs import Beliefs, read_beliefs
-from versionspace.space.contest import contests
+from versionspace.space.contest import ballots, contests
 from versionspace.types import Array, ArrayLike, Floats, Ints, Vote, Words
 
 _MASKS = 1 << 16
@@ -62,9 +62,9 @@ def gvd_over(reference: Beliefs, vote: Vote, leave_one_out: bool = False, power:
     """Return a function that computes (s/M)^power · GVD, or GVD-LOO, of any sub-spaces on this reference set.
 
     Cost M·T·C once, then about K·T'·R per call, with T' the reference images on which members differ and R the
-    classes that can win a vote there.
+    classes that can win a vote there; for a hard vote M·T once, then about K·T'·s with s members in a sub-space.
     """
-    groups = contests(reference, vote)
+    count = _count_mistakes(reference, vote, leave_one_out)
 
     def gvd(masks_KW: Words, sizes: Ints) -> Floats:
         several = np.flatnonzero(sizes > 1)
@@ -72,12 +72,57 @@ def gvd_over(reference: Beliefs, vote: Vote, leave_one_out: bool = False, power:
         mistakes = np.zeros(len(masks_KW), np.int64)
         for i in range(0, len(several), _MASKS):
             chunk = several[i : i + _MASKS]
-            lists = masks.lists(masks_KW[chunk], reference.members)
-            for contest in groups:
-                mistakes[chunk] += kernels.mistakes(contest, lists, leave_one_out)
+            mistakes[chunk] = count(masks.lists(masks_KW[chunk], reference.members))
         return _normalise(mistakes, sizes, sizes, reference, power)
 
     return gvd
+
+
+class CachedDiameter:
+    """A `Diameter` that remembers the values of up to ``room`` sub-spaces, or of one call more."""
+
+    def __init__(self, diameter: Diameter, room: int) -> None:
+        self._diameter, self._room = diameter, room
+        self._keys: Array = np.zeros(0, np.uint64)
+        """Masks as single numbers or bytes, ascending."""
+        self._values: Floats = np.zeros(0)
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    def __call__(self, masks_KW: Words, sizes: Ints) -> Floats:
+        """Return the diameters (K,)."""
+        keys = masks.keys(masks_KW)
+        if len(self._keys) > self._room or self._keys.dtype != keys.dtype:
+            self._keys, self._values = keys[:0], np.zeros(0)
+        at = np.searchsorted(self._keys, keys)
+        known = at < len(self._keys)
+        known[known] = self._keys[at[known]] == keys[known]
+        values = np.empty(len(keys))
+        values[known] = self._values[at[known]]
+        new = np.flatnonzero(~known)
+        if len(new):
+            values[new] = self._diameter(masks_KW[new], sizes[new])
+            merged = np.concatenate([self._keys, keys[new]])
+            order = np.argsort(merged, kind="stable")
+            self._keys, self._values = merged[order], np.concatenate([self._values, values[new]])[order]
+        return values
+
+
+def _count_mistakes(reference: Beliefs, vote: Vote, leave_one_out: bool) -> Callable[[masks.Lists], Ints]:
+    """Return a function that counts how often the members of each sub-space differ from their vote."""
+    if vote == "hard":
+        votes = ballots(reference)
+        return lambda lists: kernels.hard_mistakes(votes, lists, leave_one_out)
+    groups = contests(reference)
+
+    def count(lists: masks.Lists) -> Ints:
+        total = np.zeros(len(lists.masks), np.int64)
+        for contest in groups:
+            total += kernels.mistakes(contest, lists, leave_one_out)
+        return total
+
+    return count
 
 
 def _normalise(counts: Array, pairs: Ints, sizes: Ints, reference: Beliefs, power: int) -> Floats:
@@ -132,6 +177,11 @@ def vote_of(beliefs: Beliefs, vote: Vote) -> Array:
         winner[chunk] = total.argmax(axis=1)
     agreed = (beliefs.votes == beliefs.votes[0]).all(axis=0)  # rounding could make the sums favour another class
     return np.where(agreed, beliefs.votes[0], winner)
+
+
+def majority_of(beliefs: Beliefs) -> Array:
+    """Return (N,): the soft vote of all members, or the hard vote if only votes are known."""
+    return vote_of(beliefs, "hard" if beliefs.probs is None else "soft")
 
 
 def read_vote(vote: str) -> Vote:

@@ -53,6 +53,13 @@ def order(masks_KW: Words) -> Ints:
     return np.lexsort(masks_KW.T[::-1]).astype(np.int64)
 
 
+def keys(masks_KW: Words) -> Array:
+    """Return each mask as one number or as bytes, (K,), ordered as the masks are."""
+    if masks_KW.shape[1] == 1:
+        return np.ascontiguousarray(masks_KW[:, 0])
+    return np.ascontiguousarray(masks_KW, ">u8").view(f"S{8 * masks_KW.shape[1]}")[:, 0]
+
+
 class Unique(NamedTuple):
     """Distinct masks, sorted, and the index of each input mask among them."""
 

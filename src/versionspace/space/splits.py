@@ -3,7 +3,7 @@
 Many images split the members in the same way, so each distinct sub-space is stored, and later scored, once.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -32,6 +32,14 @@ class Splits:
     def total(self, values_K: Ints) -> Ints:
         """Return (N,): the sum of an integer over the sub-spaces of each image."""
         return np.add.reduceat(values_K[self.entries], self.starts[:-1])
+
+    def take(self, images: Ints) -> "Splits":
+        """Return the same sub-spaces with some of the images."""
+        lengths = self.starts[images + 1] - self.starts[images]
+        starts = np.zeros(len(images) + 1, np.int64)
+        np.cumsum(lengths, out=starts[1:])
+        entries = self.entries[np.arange(starts[-1]) + np.repeat(self.starts[images] - starts[:-1], lengths)]
+        return replace(self, starts=starts, entries=entries)
 
     def masks_of(self, image: int) -> Words:
         """Return the masks of the sub-spaces of one image."""
