@@ -6,12 +6,13 @@ import json
 import os
 from contextlib import suppress
 
+import numpy as np
 import pytest
 
 from data.published import known, write_mnist
 from versionspace.data import DataError
 from versionspace.data import cache as caches
-from versionspace.data.cache import STALE_SECONDS, cache_folder, staging
+from versionspace.data.cache import STALE_SECONDS, cache_folder, file_backed, staging
 from versionspace.data.catalogue import MNIST
 from versionspace.data.fetcher import ensure_cached
 
@@ -74,3 +75,16 @@ def test_too_many_open_files_are_not_reported_as_a_full_disk(tmp_path):
         caches.explaining_write_errors(tmp_path),
     ):
         raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+
+def test_a_large_array_is_moved_to_a_file_without_a_name(tmp_path, monkeypatch):
+    monkeypatch.setattr("versionspace.data.cache._LARGE_BYTES", 100)
+    ids = np.array(["b" * 64, "a" * 64])
+    moved = file_backed(ids, tmp_path / "cache")
+    assert isinstance(moved, np.memmap)
+    assert moved.tolist() == ids.tolist()
+    assert not list((tmp_path / "cache").iterdir())
+    assert file_backed(ids[:0], tmp_path) is not moved
+    blocked = tmp_path / "file"
+    blocked.write_text("")
+    assert file_backed(ids, blocked) is ids

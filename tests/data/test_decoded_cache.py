@@ -12,7 +12,7 @@ import pytest
 from PIL import Image
 
 from versionspace.data import DataError, read_folder
-from versionspace.data.folder import reader
+from versionspace.data.folder import identify, reader
 
 
 @pytest.fixture
@@ -66,7 +66,7 @@ def test_a_file_with_new_content_is_a_new_image(photos, cache):
 
 
 def test_a_file_that_changes_while_it_is_read_is_not_cached_under_its_old_hash(photos, cache, monkeypatch):
-    real = reader.sha256
+    real = identify.sha256
 
     def then_change(path):
         found = real(path)
@@ -74,7 +74,7 @@ def test_a_file_that_changes_while_it_is_read_is_not_cached_under_its_old_hash(p
             Image.new("RGB", (8, 8), (77, 0, 0)).save(path)
         return found
 
-    monkeypatch.setattr(reader, "sha256", then_change)
+    monkeypatch.setattr(identify, "sha256", then_change)
     found = read_folder(photos, size=8, cache=cache)
     assert [(entry.file, entry.why) for entry in found.report.skipped] == [
         ("cat/05.png", "changed while it was being read")

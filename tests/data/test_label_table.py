@@ -198,7 +198,7 @@ def test_the_written_table_is_fixed():
 def test_round_trip(tmp_path):
     (tmp_path / "labels.csv").write_text(format_label_table(ROWS), encoding="utf-8")
     read = read_label_table(tmp_path / "labels.csv")
-    assert read == [LabelRow(row.file, row.label, row.id, row.missing) for row in ROWS]
+    assert read == [LabelRow(row.file, row.label, row.id, row.missing, reason=row.reason) for row in ROWS]
     assert [row.name for row in read] == ["a.png", "sub/b, c.png", "é.png", "1" * 64]
     assert not any(row.orphaned for row in read)
 

@@ -96,7 +96,7 @@ def test_accepting_different_files_logs_a_warning_by_default(tmp_path, caplog):
 
 @pytest.mark.parametrize("name", ["minst", "cifar", "nowhere/at/all"])
 def test_an_unknown_name_is_an_error_that_lists_the_datasets(name):
-    with pytest.raises(InputError, match="dataset: expected a folder of images or one of digits, mnist"):
+    with pytest.raises(InputError, match="expected a folder of images, a features file or one of digits, mnist"):
         data.load(name)
     with pytest.raises(InputError, match="dataset: expected one of digits, mnist"):
         data.info(name)

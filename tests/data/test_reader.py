@@ -19,8 +19,8 @@ class TestBadFiles:
         (tmp_path / "cat" / "empty.png").write_bytes(b"")
         (tmp_path / "cat" / "text.png").write_text("not an image")
         (tmp_path / "cat" / "bomb.png").write_bytes(bomb())
-        (tmp_path / "cat" / "small bomb.png").write_bytes(bomb(9_000))
-        (tmp_path / "cat" / "middling bomb.png").write_bytes(bomb(12_000))  # Pillow only warns at this size
+        (tmp_path / "cat" / "small bomb.png").write_bytes(bomb(15_000))
+        (tmp_path / "cat" / "middling bomb.png").write_bytes(bomb(20_000))
         (tmp_path / "cat" / "gone.png").symlink_to(tmp_path / "nowhere.png")
         buffer = io.BytesIO()
         picture().save(buffer, "PNG")
@@ -35,9 +35,9 @@ class TestBadFiles:
                          "gone.png", "flipped.png", "float.tiff")
         }  # fmt: skip
         assert why["cat/empty.png"] == "the file is empty"
-        assert why["cat/text.png"] == "not a JPEG, PNG, WebP, TIFF or BMP image"
+        assert why["cat/text.png"] == "not a JPEG, PNG, WebP, TIFF, BMP, PPM, GIF, AVIF or HEIC image"
         for name in ("bomb", "small bomb", "middling bomb"):
-            assert "64,000,000" in why[f"cat/{name}.png"]
+            assert "200,000,000" in why[f"cat/{name}.png"]
         assert "damaged" in why["cat/cut.jpg"]
         assert "damaged" in why["cat/flipped.png"]
         assert "cannot be opened" in why["cat/gone.png"]
@@ -45,15 +45,15 @@ class TestBadFiles:
 
     def test_a_file_with_a_misleading_suffix_is_not_decoded(self, tmp_path):
         save(tmp_path / "good.png")
-        Image.new("L", (4, 4)).save(tmp_path / "x.gif")
-        (tmp_path / "x.gif").rename(tmp_path / "gif.png")
+        Image.new("L", (4, 4)).save(tmp_path / "x.pcx")
+        (tmp_path / "x.pcx").rename(tmp_path / "pcx.png")
         (tmp_path / "script.png").write_bytes(b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 10 10\n")
         assert len(read_folder(tmp_path).report.skipped) == 2
 
     def test_huge_files_are_not_read(self, tmp_path, monkeypatch):
         save(tmp_path / "good.png", Image.new("L", (4, 4)))
         save(tmp_path / "big.bmp", picture(0, (100, 100)))
-        monkeypatch.setattr("versionspace.data.folder.reader.MAX_BYTES", 10_000)
+        monkeypatch.setattr("versionspace.data.folder.identify.MAX_BYTES", 10_000)
         (skipped,) = read_folder(tmp_path).report.skipped
         assert "30,054 bytes, more than the limit of 10,000" in skipped.why
 

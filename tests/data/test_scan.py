@@ -12,7 +12,8 @@ from PIL import Image
 
 from data.pictures import id_of, save
 from versionspace import data
-from versionspace.data import Skipped, read_folder
+from versionspace.data import LEADS_OUT, Skipped, image_formats, read_folder
+from versionspace.data.folder import decode as decode_module
 from versionspace.errors import InputError
 
 
@@ -126,7 +127,54 @@ class TestLayouts:
             read_folder(tmp_path, **options)
 
 
-@pytest.mark.parametrize("name", ["x.heic", "deep/y.GIF", "z.avif", "raw.CR2"])
+def test_a_heic_image_without_its_package_names_the_extra(tmp_path, monkeypatch):
+    image_formats()
+    save(tmp_path / "a.png")
+    save(tmp_path / "x.heic")
+    monkeypatch.setattr(decode_module, "image_formats", lambda: ("PNG",))
+    (skipped,) = read_folder(tmp_path, size=8).report.skipped
+    why = "a HEIC image, which needs the extra heif: pip install 'versionspace[heif]'"
+    assert skipped == Skipped("x.heic", why)
+
+
+class TestLinksOut:
+    """Links that lead out of the folder: followed, or left out and listed."""
+
+    @pytest.fixture
+    def photos(self, tmp_path):
+        save(tmp_path / "annex" / "a.png")
+        save(tmp_path / "annex" / "deep" / "b.png")
+        photos = tmp_path / "photos"
+        save(photos / "cat" / "own.png")
+        save(photos / ".objects" / "c.png")
+        (photos / "cat" / "inside.png").symlink_to("../.objects/c.png")
+        (photos / "cat" / "file.png").symlink_to(tmp_path / "annex" / "a.png")
+        (photos / "dog").symlink_to(tmp_path / "annex" / "deep", target_is_directory=True)
+        (photos / "notes.txt").symlink_to(__file__)
+        return photos
+
+    def test_they_are_followed_by_default(self, photos):
+        found = read_folder(photos, size=8)
+        assert found.train.files == ("cat/file.png", "cat/inside.png", "cat/own.png", "dog/b.png")
+        assert found.report.skipped == ()
+
+    @pytest.mark.parametrize("through", ["photos", "link"])
+    def test_they_are_left_out_and_listed(self, photos, through):
+        photos.with_name("link").symlink_to(photos, target_is_directory=True)
+        found = read_folder(photos.with_name(through), size=8, follow_links=False)
+        assert found.train.files == ("cat/inside.png", "cat/own.png")
+        assert found.report.skipped == (Skipped("cat/file.png", LEADS_OUT), Skipped("dog", LEADS_OUT))
+
+    def test_a_subset_is_left_out_too(self, photos, tmp_path):
+        save(tmp_path / "new" / "train" / "cat" / "a.png")
+        (tmp_path / "new" / "test").symlink_to(photos, target_is_directory=True)
+        found = read_folder(tmp_path / "new", size=8, follow_links=False)
+        assert found.test is None
+        assert found.report.skipped == (Skipped("test/", LEADS_OUT),)
+        assert read_folder(tmp_path / "new", size=8).test is not None
+
+
+@pytest.mark.parametrize("name", ["x.jxl", "deep/y.SVG", "raw.CR2"])
 def test_images_in_unsupported_formats_are_listed(tmp_path, name):
     """Photos of phones are often HEIC; users must see which ones are left out."""
     save(tmp_path / "a.png")

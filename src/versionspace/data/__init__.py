@@ -1,4 +1,4 @@
-"""Datasets of images whose ids never change: named datasets, image folders, splits and label tables.
+"""Datasets whose ids never change: named datasets, image folders, features files, splits and label tables.
 
 >>> from versionspace import data
 >>> digits = data.load("digits")
@@ -7,19 +7,19 @@
 (10, 8, 8, 1)
 """
 
-from versionspace.data.cache import CACHE_VARIABLE, cache_folder
+from versionspace.data.cache import CACHE_VARIABLE, cache_folder, explaining_write_errors, file_backed
 from versionspace.data.catalogue import DATASETS
 from versionspace.data.dataset import (
     Conflict,
     Dataset,
     Duplicate,
     FolderReport,
-    ImageView,
     LabelSource,
     Skipped,
     Subset,
 )
 from versionspace.data.errors import ChecksumError, DataError, FormatError, SourceError
+from versionspace.data.features_file import FeatureTable, is_features_file, read_features
 from versionspace.data.folder import read_folder
 from versionspace.data.folder.decode import (
     MAX_BYTES,
@@ -30,9 +30,11 @@ from versionspace.data.folder.decode import (
     decode,
     decoding,
     frame,
+    image_formats,
     orientation,
 )
-from versionspace.data.folder.scan import image_files, is_folder
+from versionspace.data.folder.folder_images import FolderImages
+from versionspace.data.folder.scan import LEADS_OUT, image_files, is_folder
 from versionspace.data.label_table import (
     COLUMNS,
     LabelRow,
@@ -41,15 +43,19 @@ from versionspace.data.label_table import (
     safe_cell,
 )
 from versionspace.data.loader import DatasetInfo, fetch, info, load
-from versionspace.data.progress import Advance, progress_bar
+from versionspace.data.paired_features import pair_with_features, without_features_message
+from versionspace.data.progress import PROGRESS_LOG, Advance, progress_bar, progress_text
 from versionspace.data.splits import SPLIT_SIZES, Split, SplitSizes, draw, split
+from versionspace.views import ExtractedFeatures, ImageView
 
 __all__ = [
     "CACHE_VARIABLE",
     "COLUMNS",
     "DATASETS",
+    "LEADS_OUT",
     "MAX_BYTES",
     "MAX_PIXELS",
+    "PROGRESS_LOG",
     "SPLIT_SIZES",
     "Advance",
     "ChecksumError",
@@ -58,7 +64,10 @@ __all__ = [
     "Dataset",
     "DatasetInfo",
     "Duplicate",
+    "ExtractedFeatures",
+    "FeatureTable",
     "Fit",
+    "FolderImages",
     "FolderReport",
     "FormatError",
     "Frame",
@@ -75,17 +84,25 @@ __all__ = [
     "decode",
     "decoding",
     "draw",
+    "explaining_write_errors",
     "fetch",
+    "file_backed",
     "format_label_table",
     "frame",
     "image_files",
+    "image_formats",
     "info",
+    "is_features_file",
     "is_folder",
     "load",
     "orientation",
+    "pair_with_features",
     "progress_bar",
+    "progress_text",
+    "read_features",
     "read_folder",
     "read_label_table",
     "safe_cell",
     "split",
+    "without_features_message",
 ]

@@ -29,6 +29,8 @@ FORMAT = 1
 STALE_SECONDS = 24 * 3600
 """Age after which temporary files count as abandoned."""
 _MANIFEST = "dataset.json"
+_LARGE_BYTES = 16 << 20
+"""Arrays from this size on are worth a file."""
 
 
 def cache_folder(cache: str | os.PathLike[str] | None = None) -> Path:
@@ -147,3 +149,21 @@ def open_array(root: Path, manifest: Manifest, key: str) -> Array:
             str(path), expected="a NumPy array", got=str(error), fix=f"Run: versionspace data fetch {manifest.name}"
         ) from error
     return loaded
+
+
+def file_backed(array: Array, root: Path) -> Array:
+    """Return a large array as a memory-mapped, read-only copy in a temporary file, whose pages the system can drop.
+
+    A small array is returned as it is, and so is one for which there is no space. The file has no name: it disappears
+    with the process.
+    """
+    if array.nbytes < _LARGE_BYTES or os.name != "posix":
+        return array
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=root) as file:
+            array.tofile(file)
+            file.flush()
+            return np.memmap(file, array.dtype, "r", shape=array.shape)
+    except OSError:
+        return array

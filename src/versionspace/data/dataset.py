@@ -2,38 +2,16 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from functools import cached_property
 
 import numpy as np
 
 from versionspace.errors import InputError
-from versionspace.types import Array, ArrayLike, Ints
+from versionspace.types import Array, ArrayLike, Bools, Ints
+from versionspace.views import ImageView
 
-
-class ImageView:
-    """Selected images of an array, read on access.
-
-    Indexing with a slice or with row numbers returns an array in memory, so that a memory-mapped array larger than
-    memory can be processed in chunks.
-
-    >>> view = ImageView(np.arange(12, dtype=np.uint8).reshape(3, 2, 2, 1), np.array([2, 0]))
-    >>> view.shape, view[1:].ravel().tolist(), np.asarray(view).shape
-    ((2, 2, 2, 1), [0, 1, 2, 3], (2, 2, 2, 1))
-    """
-
-    def __init__(self, images: Array, rows: Ints) -> None:
-        self._images, self._rows = images, rows
-        self.shape: tuple[int, ...] = (len(rows), *images.shape[1:])
-        self.ndim, self.dtype = images.ndim, images.dtype
-
-    def __len__(self) -> int:
-        return len(self._rows)
-
-    def __getitem__(self, which: Any) -> Array:
-        return np.asarray(self._images[self._rows[which]])
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
-        return np.asarray(self[:], dtype)
+_BLOCK = 1 << 16
+"""Ids compared at a time."""
 
 
 @dataclass(frozen=True)
@@ -45,8 +23,9 @@ class Subset:
     array([1, 0])
     """
 
-    images: Array
-    """uint8 (N, H, W, channels); memory-mapped and read-only if it comes from the cache."""
+    images: ArrayLike
+    """uint8 (N, H, W, channels), or the features of each item, numbers (N, F). From a file or the cache they are
+    memory-mapped and read-only; of a folder that was read lazily, they are decoded when rows are selected."""
     labels: Ints | None
     """int64 (N,), -1 for an unlabelled image; None if no image is labelled."""
     ids: Array
@@ -59,10 +38,11 @@ class Subset:
         if self.labels is not None:
             object.__setattr__(self, "labels", np.asarray(self.labels))
         counts = {len(x) for x in (self.images, self.labels, self.ids, self.files) if x is not None}
-        if self.images.dtype != np.uint8 or self.images.ndim != 4 or len(counts) != 1:
+        is_image = self.images.dtype == np.uint8 and self.images.ndim == 4
+        if not (is_image or (self.images.ndim == 2 and self.images.dtype.kind in "fiu")) or len(counts) != 1:
             raise InputError(
                 "images",
-                expected="uint8 (N, H, W, channels), with N labels, ids and files",
+                expected="uint8 (N, H, W, channels) or features (N, F), with N labels, ids and files",
                 got=f"{self.images.dtype} {self.images.shape}, with lengths {sorted(counts)}",
                 fix="Build all of them from the same list of images.",
             )
@@ -77,6 +57,12 @@ class Subset:
 
     def __len__(self) -> int:
         return len(self.images)
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Height, width and channels of an image; of features, 1, 1 and F."""
+        height, width, channels = (1, 1, *self.images.shape[1:])[-3:]
+        return height, width, channels
 
     def rows(self, ids: ArrayLike) -> Ints:
         """Return the position of each id, as an index into images, labels and ids. Cost N log N.
@@ -97,7 +83,7 @@ class Subset:
                 got=f"{wanted.dtype} of shape {wanted.shape}",
                 fix="A boolean mask is not a list of ids: pass subset.ids[mask].",
             )
-        order = np.argsort(self.ids, kind="stable")
+        order = self._order
         places = np.searchsorted(self.ids, wanted, sorter=order)
         rows: Ints = order[np.minimum(places, len(order) - 1)] if len(order) else np.empty(0, np.int64)
         missing = wanted if not len(order) else wanted[self.ids[rows] != wanted]
@@ -113,7 +99,31 @@ class Subset:
 
     def view(self, ids: ArrayLike) -> ImageView:
         """Return the pixels of these images, in this order, read on access."""
-        return ImageView(self.images, self.rows(ids))
+        rows, images = self.rows(ids), self.images
+        return images.select(rows) if isinstance(images, ImageView) else ImageView(images, rows)
+
+    def has(self, ids: Array) -> Bools:
+        """Return whether each of these ids is that of an image of this subset."""
+        if not len(ids) or not len(self.ids):
+            return np.zeros(len(ids), np.bool_)
+        places = np.minimum(np.searchsorted(self.ids, ids, sorter=self._order), len(self.ids) - 1)
+        found: Bools = self.ids[self._order[places]] == ids
+        return found
+
+    def repeated_id(self) -> int | str | None:
+        """Return an id that several images have; None if there is none. Ids are compared in blocks, not copied."""
+        for start in range(0, len(self.ids), _BLOCK):
+            block = self.ids[self._order[start : start + _BLOCK + 1]]
+            same = np.flatnonzero(block[1:] == block[:-1])
+            if len(same):
+                found: int | str = block[same[0]].item()
+                return found
+        return None
+
+    @cached_property
+    def _order(self) -> Ints:
+        """The rows in the order of their ids."""
+        return np.argsort(self.ids, kind="stable")
 
     def take(self, ids: ArrayLike) -> "Subset":
         """Return these images, in this order, copied into memory."""
@@ -206,14 +216,17 @@ class Dataset:
     """Source files that differ from the published ones and were accepted explicitly."""
     report: FolderReport | None = None
     """For an image folder: skipped files, duplicates and conflicting labels."""
+    features_sha256: str = ""
+    """If items are features from a file: the SHA-256 of the file, and of the file of their names if there is one."""
 
     def __post_init__(self) -> None:
         for name, subset in (("train", self.train), ("validation", self.validation), ("test", self.test)):
-            values, counts = np.unique(np.empty(0) if subset is None else subset.ids, return_counts=True)
-            if len(values) and counts.max() > 1:
+            twice = None if subset is None else subset.repeated_id()
+            if subset is not None and twice is not None:
+                count = int((subset.ids == twice).sum())
                 raise InputError(
                     f"{self.name}, {name}",
                     expected="unique ids",
-                    got=f"{values[counts.argmax()].item()!r} {counts.max()} times",
+                    got=f"{twice!r} {count} times",
                     fix="Give every image its own id, so that a label belongs to exactly one image.",
                 )

