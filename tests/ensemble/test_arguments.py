@@ -49,7 +49,7 @@ def test_channels_first_images_are_rejected(shape):
     with pytest.raises(vs.InputError, match=message):
         Ensemble("small", members=1, classes=4, training=QUICK).fit(pixels, np.zeros(len(pixels), int))
     with pytest.raises(vs.InputError, match=message):
-        fitted().predict_proba(pixels)
+        fitted().predict_proba(pixels, members=True)
     given, labels = pixels.transpose(0, 2, 3, 1), np.zeros(len(pixels), int)
     with pytest.raises(vs.InputError, match="validation " + message):
         Ensemble("small", members=1, classes=4).fit(given, labels, validation=(pixels, labels))
@@ -58,7 +58,7 @@ def test_channels_first_images_are_rejected(shape):
 @pytest.mark.parametrize("shape", [(2, 3, 8, 3), (2, 1, 8, 4), (2, 3, 3, 2), (2, 5, 8, 7)])
 def test_flat_images_and_unusual_numbers_of_channels_are_accepted(shape):
     ensemble = Ensemble("small", members=1, classes=4, training=QUICK).fit(np.zeros(shape, np.uint8), [0, 1])
-    assert ensemble.predict_proba(np.zeros(shape, np.uint8)).shape == (1, 2, 4)
+    assert ensemble.predict_proba(np.zeros(shape, np.uint8), members=True).shape == (1, 2, 4)
 
 
 def test_a_module_in_place_of_a_factory_is_rejected():
@@ -72,7 +72,7 @@ def test_a_module_in_place_of_a_factory_is_rejected():
         Ensemble(["small"], classes=4)
 
 
-def test_a_dataset_in_place_of_arrays_is_rejected():
+def test_a_dataset_in_place_of_images_is_rejected():
     pixels, labels = images(6)
     dataset = TensorDataset(torch.from_numpy(pixels), torch.from_numpy(labels))
     ensemble = Ensemble("small", members=1, classes=4, training=QUICK)
@@ -80,9 +80,8 @@ def test_a_dataset_in_place_of_arrays_is_rejected():
         message = (
             f"images: expected an array, got a {type(given).__name__}. Collect it into two arrays.*fit.images, labels"
         )
-        for arguments in ((given,), (given, labels)):
-            with pytest.raises(vs.InputError, match=message):
-                ensemble.fit(*arguments)
+        with pytest.raises(vs.InputError, match=message):
+            ensemble.fit(given, labels)
         with pytest.raises(vs.InputError, match=message):
             fitted().votes(given)
     with pytest.raises(vs.InputError, match="labels: expected the class of each image, got nothing. Call fit"):
@@ -95,7 +94,9 @@ def test_tensors_are_arrays():
     pixels, labels = images(6)
     given = torch.from_numpy(pixels), torch.from_numpy(labels)
     ensemble = Ensemble("small", members=1, classes=4, training=QUICK).fit(*given)
-    np.testing.assert_array_equal(ensemble.predict_proba(given[0]), fitted().predict_proba(pixels))
+    np.testing.assert_array_equal(
+        ensemble.predict_proba(given[0], members=True), fitted().predict_proba(pixels, members=True)
+    )
 
 
 @pytest.mark.parametrize(("options", "message"), [

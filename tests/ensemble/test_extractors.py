@@ -32,7 +32,9 @@ def test_every_prediction_is_that_of_a_network_on_features(ensemble):
     assert ensemble._predictor.normalisation == Normalisation.of_features(features)
     assert (ensemble.votes(IMAGES) == LABELS).mean() > 0.9
     inputs = features[:, None, None]
-    np.testing.assert_array_equal(ensemble.predict_proba(IMAGES), ensemble._predictor.probabilities(inputs))
+    np.testing.assert_array_equal(
+        ensemble.predict_proba(IMAGES, members=True), ensemble._predictor.probabilities(inputs)
+    )
     np.testing.assert_array_equal(ensemble.opinions(IMAGES).votes, ensemble.votes(IMAGES))
     assert ensemble.features(IMAGES, "all").shape[:2] == (3, 60)
     assert ensemble.mc_dropout_proba(IMAGES, passes=4, member=1).shape == (4, 60, 2)
@@ -54,10 +56,12 @@ def test_a_saved_ensemble_needs_its_extractor_and_network_again(ensemble, tmp_pa
     net = None if ensemble.net == "heads" else linear
     for cls in (Ensemble, Heads):
         again = cls.load(tmp_path, net=net, extractor=Brightness(), cache=False)
-        np.testing.assert_array_equal(again.predict_proba(IMAGES), ensemble.predict_proba(IMAGES))
+        np.testing.assert_array_equal(
+            again.predict_proba(IMAGES, members=True), ensemble.predict_proba(IMAGES, members=True)
+        )
     with pytest.raises(vs.InputError, match="extractor: expected the extractor brightness, .* got nothing. Pass extr"):
         Ensemble.load(tmp_path, net=net)
-    with pytest.raises(vs.InputError, match=r"on features of other, which is installed, got features of brightness"):
+    with pytest.raises(vs.InputError, match="expected the extractor brightness, .* got other. Its weights or"):
         Ensemble.load(tmp_path, net=net, extractor=Brightness("other"))
     with pytest.raises(vs.InputError, match="side: expected 7, the side of the given extractor, got 0"):
         Ensemble.load(tmp_path, net=net, extractor=Brightness(side=7))
@@ -65,7 +69,9 @@ def test_a_saved_ensemble_needs_its_extractor_and_network_again(ensemble, tmp_pa
 
 def test_one_member_keeps_the_extractor(ensemble):
     single = ensemble.only(2)
-    np.testing.assert_allclose(single.predict_proba(IMAGES)[0], ensemble.predict_proba(IMAGES)[2], atol=1e-6)
+    np.testing.assert_allclose(
+        single.predict_proba(IMAGES, members=True)[0], ensemble.predict_proba(IMAGES, members=True)[2], atol=1e-6
+    )
     assert single.inputs is ensemble.inputs
     assert (type(single), single.members, ensemble.members) == (Heads, 1, 3)
 
@@ -77,7 +83,7 @@ def test_an_onnx_file_contains_the_extractor(ensemble, tmp_path):
     assert ensemble.to_onnx(tmp_path / "model.onnx") < 1e-4
     session = onnxruntime.InferenceSession(str(tmp_path / "model.onnx"))
     probs = session.run(None, {"images": IMAGES[:7]})[0]
-    np.testing.assert_allclose(probs, ensemble.predict_proba(IMAGES[:7]).mean(axis=0), atol=1e-4)
+    np.testing.assert_allclose(probs, ensemble.predict_proba(IMAGES[:7], members=True).mean(axis=0), atol=1e-4)
 
 
 def test_an_extractor_without_a_module_cannot_be_exported(tmp_path):
@@ -85,6 +91,27 @@ def test_an_extractor_without_a_module_cannot_be_exported(tmp_path):
     with pytest.raises(vs.InputError, match="extractor: expected one with a torch module.* got brightness, which has"):
         heads.to_onnx(tmp_path / "model.onnx")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.slow
+def test_a_module_that_torch_cannot_export_gets_a_sentence(tmp_path):
+    class Branching(Brightness):
+        def module(self):
+            return _Branching()
+
+    heads = Heads(members=1, classes=2, extractor=Branching(), cache=False).fit(IMAGES, LABELS)
+    with pytest.raises(vs.VersionspaceError, match="torch cannot express .* nothing was written. Export safetensors"):
+        heads.to_onnx(tmp_path / "model.onnx")
+    assert list(tmp_path.iterdir()) == []
+
+
+class _Branching(nn.Module):
+    """What it computes depends on the brightness of the first image, in Python."""
+
+    def forward(self, images):
+        pixels = images.float().flatten(1)
+        scale = 2.0 if float(pixels[0].sum().item()) > 100 else 1.0
+        return scale * pixels[:, :2]
 
 
 def test_the_cache_keeps_extractors_apart(tmp_path):
@@ -103,7 +130,7 @@ def test_networks_for_pixels_and_for_features_are_not_exchanged():
         Ensemble("heads")
     with pytest.raises(vs.InputError, match=r"net: expected one of heads, or a function .* got 'conv2'. Pick a name"):
         Heads("conv2", cache=False)
-    with pytest.raises(vs.InputError, match="extractor: expected one of lite0, or a .*FeatureExtractor, got 'resnet'"):
+    with pytest.raises(vs.InputError, match="extractor: expected one of lite0, .*FeatureExtractor, got 'resnet'"):
         Heads(extractor="resnet")
 
 

@@ -38,7 +38,7 @@ def logits(ensemble, member, pixels):
 
 
 def test_probabilities_are_each_members_softmax(ensemble):
-    found = ensemble.predict_proba(MORE)
+    found = ensemble.predict_proba(MORE, members=True)
     assert found.shape == (3, 700, 4)
     assert found.dtype == np.float32
     for m in range(3):
@@ -48,7 +48,7 @@ def test_probabilities_are_each_members_softmax(ensemble):
 def test_votes_are_the_argmax_of_the_probabilities(ensemble):
     votes = ensemble.votes(MORE)
     assert votes.dtype == np.uint8
-    np.testing.assert_array_equal(votes, ensemble.predict_proba(MORE).argmax(-1))
+    np.testing.assert_array_equal(votes, ensemble.predict_proba(MORE, members=True).argmax(-1))
 
 
 def test_features_are_the_input_of_the_last_layer(ensemble):
@@ -167,7 +167,7 @@ def test_a_saved_ensemble_can_be_loaded(ensemble, tmp_path):
     ensemble.save(tmp_path / "a")
     own = ensemble.net if not isinstance(ensemble.net, str) else None
     again = Ensemble.load(tmp_path / "a", net=own)
-    np.testing.assert_array_equal(again.predict_proba(MORE), ensemble.predict_proba(MORE))
+    np.testing.assert_array_equal(again.predict_proba(MORE, members=True), ensemble.predict_proba(MORE, members=True))
     np.testing.assert_array_equal(again.mc_dropout_proba(MORE[:9]), ensemble.mc_dropout_proba(MORE[:9]))
     assert again.history_ == ensemble.history_
     assert sorted(p.name for p in (tmp_path / "a").iterdir()) == ["ensemble.json", "weights.safetensors"]
@@ -182,7 +182,7 @@ def test_an_onnx_file_predicts_the_same(net, tmp_path):
     members = Ensemble(net, members=2, classes=4, training=QUICK).fit(PIXELS, LABELS)
     assert members.to_onnx(tmp_path / "all.onnx") < 1e-4
     assert members.to_onnx(tmp_path / "one.onnx", member=1) < 1e-4
-    expected = members.predict_proba(MORE[:9])
+    expected = members.predict_proba(MORE[:9], members=True)
     for name, probs in (("all", expected.mean(axis=0)), ("one", expected[1])):
         session = onnxruntime.InferenceSession(str(tmp_path / f"{name}.onnx"))
         np.testing.assert_allclose(session.run(None, {"images": MORE[:9]})[0], probs, atol=1e-4)
@@ -210,7 +210,7 @@ def test_precision_and_training_are_saved(tmp_path):
     one = Ensemble("small", members=2, classes=4, dtype=torch.float64)
     one.fit(PIXELS[:20], LABELS[:20], validation=(PIXELS, LABELS)).save(tmp_path)
     again = Ensemble.load(tmp_path)
-    np.testing.assert_array_equal(again.predict_proba(MORE), one.predict_proba(MORE))
+    np.testing.assert_array_equal(again.predict_proba(MORE, members=True), one.predict_proba(MORE, members=True))
     assert again.training == {**again.training, "watch": "validation accuracy", "batch": 32}
     again.save(tmp_path / "twice")
     first, second = (tmp_path / "ensemble.json").read_text(), (tmp_path / "twice" / "ensemble.json").read_text()
@@ -419,7 +419,7 @@ def test_predictions_before_fit_are_rejected(tmp_path):
 
 def test_images_of_another_size_are_rejected(ensemble):
     with pytest.raises(vs.InputError, match="expected images of 8×8 pixels and 1 channels, as in fit, got 9×8"):
-        ensemble.predict_proba(np.zeros((2, 9, 8, 1), np.uint8))
+        ensemble.predict_proba(np.zeros((2, 9, 8, 1), np.uint8), members=True)
     with pytest.raises(vs.InputError, match="member: expected 0 to 2, or 'all', got 3"):
         ensemble.features(MORE, member=3)
     with pytest.raises(vs.InputError, match="passes: "):
@@ -448,5 +448,5 @@ def test_the_package_exports_ensemble_and_training():
 def test_opinions_are_the_votes_and_their_soft_majority(ensemble):
     opinions = ensemble.opinions(MORE)
     np.testing.assert_array_equal(opinions.votes, ensemble.votes(MORE))
-    np.testing.assert_array_equal(opinions.majority, vs.majority_vote(ensemble.predict_proba(MORE)))
+    np.testing.assert_array_equal(opinions.majority, vs.majority_vote(ensemble.predict_proba(MORE, members=True)))
     assert opinions.majority.dtype == opinions.votes.dtype

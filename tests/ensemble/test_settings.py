@@ -147,7 +147,9 @@ def test_rows_that_are_read_lazily_give_the_same_result():
     order = np.random.default_rng(0).permutation(60)
     training = Training(epochs=2, watch="training loss")
     found = [
-        Ensemble("small", members=2, classes=4, training=training).fit(given, labels[order]).predict_proba(given)
+        Ensemble("small", members=2, classes=4, training=training)
+        .fit(given, labels[order])
+        .predict_proba(given, members=True)
         for given in (pixels[order], ImageView(pixels, order))
     ]
     np.testing.assert_array_equal(*found)

@@ -178,7 +178,7 @@ def test_members_that_have_stopped_leave_the_group():
     for history in ensemble.history_:
         assert len(history.losses) == len(history.rates) == history.epochs
         assert history.best_accuracy is not None
-    assert np.isfinite(ensemble.predict_proba(pixels)).all()
+    assert np.isfinite(ensemble.predict_proba(pixels, members=True)).all()
 
 
 def test_members_that_leave_do_not_affect_the_others():
@@ -293,7 +293,7 @@ def test_very_few_labels(net, labels):
     pixels, _ = images(len(labels))
     training = Training(epochs=2, watch="training loss")
     ensemble = Ensemble(net, members=2, classes=4, training=training).fit(pixels, labels)
-    assert np.isfinite(ensemble.predict_proba(images(5)[0])).all()
+    assert np.isfinite(ensemble.predict_proba(images(5)[0], members=True)).all()
     assert all(np.isfinite(history.losses).all() for history in ensemble.history_)
 
 
@@ -310,7 +310,7 @@ def test_batches_of_one_image_are_accepted_if_batch_norm_can_use_them(net, fine)
     pixels, labels = images(5)
     one = Ensemble(net, members=2, classes=4, training=Training(epochs=1, batch=1, watch="training loss"))
     if fine:
-        assert np.isfinite(one.fit(pixels, labels).predict_proba(pixels)).all()
+        assert np.isfinite(one.fit(pixels, labels).predict_proba(pixels, members=True)).all()
     else:
         with pytest.raises(vs.InputError, match=r"training.batch: expected at least 2 .* batch norm .* got 1. Raise"):
             one.fit(pixels, labels)
@@ -383,7 +383,7 @@ def test_a_frozen_layer_keeps_its_initial_weights():
 def test_users_networks_train_in_double_precision(net):
     pixels, labels = images(40)
     found = Ensemble(net, members=3, classes=4, training=QUICK, dtype=torch.double).fit(pixels, labels)
-    assert np.isfinite(found.predict_proba(pixels)).all()
+    assert np.isfinite(found.predict_proba(pixels, members=True)).all()
 
 
 def test_other_errors_are_not_hidden(monkeypatch):

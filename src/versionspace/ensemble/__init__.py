@@ -6,26 +6,48 @@ Importing this package does not import torch, so that configs can be read withou
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from versionspace.ensemble.settings import SIZES, TRAININGS, Sizes, Training, find_recipe, read_training, sizes
+from versionspace.ensemble.settings import (
+    PRECOMPUTED,
+    SIZES,
+    TRAININGS,
+    Sizes,
+    Training,
+    find_recipe,
+    read_training,
+    sizes,
+)
 
 if TYPE_CHECKING:
     from versionspace.ensemble.ensemble import Ensemble
     from versionspace.ensemble.heads import Heads
     from versionspace.ensemble.normalise import Normalisation
     from versionspace.ensemble.predict import Opinions
-    from versionspace.ensemble.train import MemberHistory
+    from versionspace.ensemble.train import (
+        FitJob,
+        FittedMembers,
+        GroupTrainer,
+        Labelled,
+        MemberHistory,
+        fit_or_retry,
+    )
 
 __all__ = [
+    "PRECOMPUTED",
     "SIZES",
     "TRAININGS",
     "Ensemble",
+    "FitJob",
+    "FittedMembers",
+    "GroupTrainer",
     "Heads",
+    "Labelled",
     "MemberHistory",
     "Normalisation",
     "Opinions",
     "Sizes",
     "Training",
     "find_recipe",
+    "fit_or_retry",
     "read_training",
     "sizes",
 ]
@@ -33,7 +55,8 @@ __all__ = [
 
 _LAZY = {
     "Ensemble": "ensemble", "Heads": "heads", "MemberHistory": "train", "Normalisation": "normalise",
-    "Opinions": "predict",
+    "Opinions": "predict", "FitJob": "train", "FittedMembers": "train", "GroupTrainer": "train", "Labelled": "train",
+    "fit_or_retry": "train",
 }  # fmt: skip
 
 

@@ -36,6 +36,8 @@ class Description:
     training: dict[str, Any]
     dtype: str
     history: list[dict[str, Any]]
+    names: list[Any] | None = None
+    """The classes, if they are not the numbers from 0."""
 
 
 @dataclass(frozen=True)

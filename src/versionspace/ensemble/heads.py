@@ -1,18 +1,28 @@
-"""`Heads`: M small networks on the features of a frozen pretrained extractor, for fits within seconds.
+"""`Heads`: M small networks on features, for fits within seconds.
 
-The extractor sees each image once, and its features are cached. As in any ensemble, members differ in their initial
-weights, batch orders and dropout masks.
+Features come from a frozen pretrained extractor, which sees each image once and whose features are cached, or from
+elsewhere: then they are passed in place of images. As in any ensemble, members differ in their initial weights, batch
+orders and dropout masks.
 """
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
 
 import torch
 
 from versionspace.ensemble.ensemble import Ensemble
+from versionspace.ensemble.inputs import FeatureInputs
 from versionspace.ensemble.normalise import Normalisation
 from versionspace.ensemble.progress import ProgressCallback
-from versionspace.ensemble.settings import Training
+from versionspace.ensemble.settings import PRECOMPUTED, Training
+from versionspace.ensemble.vectors import EitherInputs
 from versionspace.errors import InputError
 from versionspace.features import DEFAULT_EXTRACTOR, CacheLocation, FeatureExtractor
 from versionspace.nets import Factory
+
+AUTO = "auto"
+"""What is passed to `Heads` first decides: features as they are, or those of the default extractor."""
 
 
 class Heads(Ensemble):
@@ -22,7 +32,8 @@ class Heads(Ensemble):
         net: ``heads``, or a function (shape, classes) -> nn.Module whose shape is (features, 1, 1).
         members, classes, seed, device, normalisation, threads, progress, dtype, cache: as for `Ensemble`.
         training: a `Training`, or a dict of changes to the default, which trains longer where labels do not fit.
-        extractor: a feature extractor, or the name of one.
+        extractor: a feature extractor, or the name of one. By default, the first array decides: features (N, F), of
+            anything, are used as they are; of images, those of lite0 are computed. "precomputed" accepts only features.
         side: pixels that the longer side of an image is resized to; by default the extractor's (lite0: 160).
 
     >>> import numpy as np
@@ -31,7 +42,10 @@ class Heads(Ensemble):
     >>> images = (rng.integers(0, 100, (8, 8, 8, 1)) + 100 * labels[:, None, None, None]).astype(np.uint8)
     >>> heads = Heads(members=3, classes=2, cache=False).fit(images, labels)
     >>> heads.predict_proba(images).shape, heads.votes(images).shape
-    ((3, 8, 2), (3, 8))
+    ((8, 2), (3, 8))
+    >>> features = rng.normal(size=(8, 5)) + labels[:, None]
+    >>> Heads(members=3, classes=2).fit(features, labels).votes(features).shape
+    (3, 8)
     """
 
     def __init__(
@@ -39,7 +53,7 @@ class Heads(Ensemble):
         net: str | Factory = "heads",
         *,
         members: int = 20,
-        classes: int = 10,
+        classes: int | Sequence[Any] | None = None,
         seed: int = 0,
         device: str = "auto",
         training: Training | str | dict[str, object] | None = None,
@@ -47,10 +61,11 @@ class Heads(Ensemble):
         threads: int | None = None,
         progress: bool | ProgressCallback | None = None,
         dtype: torch.dtype = torch.float32,
-        extractor: str | FeatureExtractor | None = DEFAULT_EXTRACTOR,
+        extractor: str | FeatureExtractor | None = AUTO,
         side: int | None = None,
         cache: CacheLocation = None,
     ) -> None:
+        params = {name: value for name, value in locals().items() if name not in ("self", "__class__")}
         if extractor is None:
             raise InputError(
                 "extractor",
@@ -60,5 +75,14 @@ class Heads(Ensemble):
             )
         super().__init__(
             net, members=members, classes=classes, seed=seed, device=device, training=training, threads=threads,
-            normalisation=normalisation, progress=progress, dtype=dtype, extractor=extractor, side=side, cache=cache,
+            normalisation=normalisation, progress=progress, dtype=dtype, side=side, cache=cache,
+            extractor=PRECOMPUTED if extractor == AUTO else extractor,
         )  # fmt: skip
+        self._params = params
+        if extractor == AUTO:
+            self.inputs = EitherInputs(
+                partial(
+                    FeatureInputs, DEFAULT_EXTRACTOR, side=side, device=self.device, threads=self.threads, cache=cache,
+                    progress=False if callable(progress) else progress,
+                )
+            )  # fmt: skip

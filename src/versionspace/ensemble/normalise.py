@@ -14,6 +14,8 @@ _BYTES = 16 << 20
 """Pixels read at a time."""
 _COUNTED = 1 << 20
 """Pixels counted at a time: counting widens each to eight bytes."""
+_ROWS = 4096
+"""Vectors read at a time: part of what defines the last bits of their statistics."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +63,23 @@ class Normalisation:
         means = features.mean(axis=0, dtype=np.float64)
         deviation = float(features.std(axis=0, dtype=np.float64).mean()) or 1.0
         return Normalisation(tuple(means.tolist()), (deviation,) * features.shape[1])
+
+    @staticmethod
+    def of_vectors(vectors: Array) -> "Normalisation":
+        """Return the same of vectors (N, 1, 1, F), read in blocks of `_ROWS`. One pass, sums in float64.
+
+        >>> Normalisation.of_vectors(np.array([[0.0, 5.0], [2.0, 5.0]])[:, None, None])
+        Normalisation(mean=(1.0, 5.0), deviation=(0.5, 0.5))
+        """
+        shift = np.asarray(vectors[:_ROWS])[:, 0, 0].mean(axis=0, dtype=np.float64)
+        total, squares = np.zeros_like(shift), np.zeros_like(shift)
+        for start in range(0, len(vectors), _ROWS):
+            block = vectors[start : start + _ROWS][:, 0, 0] - shift
+            total += block.sum(axis=0)
+            squares += np.einsum("nf,nf->f", block, block)
+        mean = total / len(vectors)
+        deviation = float(np.sqrt(np.maximum(squares / len(vectors) - mean**2, 0.0)).mean()) or 1.0
+        return Normalisation(tuple((shift + mean).tolist()), (deviation,) * len(mean))
 
     def check(self, channels: int, what: str) -> None:
         """Raise `InputError` if these are not the statistics of this many channels or features."""

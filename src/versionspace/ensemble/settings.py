@@ -68,6 +68,9 @@ class Training:
                 )  # fmt: skip
 
 
+PRECOMPUTED = "precomputed"
+"""In place of an extractor: what is passed to an ensemble are features already."""
+
 TRAININGS: dict[str, Training] = {
     "mnist": Training("rmsprop", rate=1e-4, decay=0.5, floor=1e-5, batch=16),
     "fashion-mnist": Training(),
@@ -134,7 +137,7 @@ def read_training(
 ) -> Training:
     """Return settings that are given as they are, by name, or as changes to the default.
 
-    The default is the recipe's, or the paper's; with None, "no-validation" if there are no validation labels.
+    The default is the recipe's, or the paper's; without validation labels "no-validation".
 
     >>> read_training({"epochs": 5}).optimiser, read_training({"epochs": 5}, recipe=RECIPES["heads"]).optimiser
     ('sgd', 'rmsprop')
@@ -148,7 +151,8 @@ def read_training(
         return TRAININGS[given]
     names = [field.name for field in fields(Training)]
     if isinstance(given, dict) and set(given) <= set(names):
-        return replace(default or Training(), **given)  # type: ignore[arg-type]
+        base = default or (Training() if has_validation else TRAININGS["no-validation"])
+        return replace(base, **given)  # type: ignore[arg-type]
     raise InputError(
         "training",
         expected=f"one of {', '.join(TRAININGS)}, a Training, or a dict with some of {', '.join(names)}",

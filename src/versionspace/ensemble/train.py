@@ -16,7 +16,7 @@ can no longer improve. Only a true improvement takes a whole pass, and the decis
 
 import itertools
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -56,6 +56,8 @@ class Labelled:
     """uint8 images (n, H, W, channels), or float32 features (n, 1, 1, F)."""
     labels: Tensor
     """int64 (n,)."""
+    weights: Tensor | None = None
+    """(n,), of each input in the training loss; None for equal weights."""
 
 
 @dataclass
@@ -102,8 +104,14 @@ class FittedMembers:
     histories: list[MemberHistory]
 
 
-def fit_members(job: FitJob, group: int, threads: int, retry_epochs: int | None = None) -> FittedMembers:
-    """Train all members of a job, ``group`` of them in one pass and on one thread.
+GroupTrainer = Callable[[Sequence[FitJob], int | None], list[FittedMembers]]
+"""Trains groups of members elsewhere: what `fit_or_retry` returns for each job and a number of epochs, in order."""
+
+
+def fit_members(
+    job: FitJob, group: int, threads: int, retry_epochs: int | None = None, trainer: GroupTrainer | None = None
+) -> FittedMembers:
+    """Train all members of a job, ``group`` of them in one pass and on one thread, or by a ``trainer``.
 
     ``retry_epochs``: groups in which a member fits less than `ENOUGH` of its labels are trained again from the start
     for this many epochs.
@@ -116,12 +124,6 @@ def fit_members(job: FitJob, group: int, threads: int, retry_epochs: int | None 
             raise runtime.StoppedError
         job.report(epochs, ended)
 
-    def fit(part: FitJob) -> FittedMembers:
-        fitted = fit_group(part)
-        if retry_epochs is None or min(history.fit for history in fitted.histories) >= ENOUGH:
-            return fitted
-        return fit_group(replace(part, training=replace(part.training, epochs=retry_epochs)))
-
     groups = [slice(i, i + group) for i in range(0, len(job.members), group)]
     jobs = [
         replace(
@@ -132,10 +134,21 @@ def fit_members(job: FitJob, group: int, threads: int, retry_epochs: int | None 
         )
         for some in groups
     ]
-    with runtime.enough_memory("training"):
-        parts = runtime.side_by_side(fit, jobs, threads, stop)
+    if trainer is not None:
+        parts = trainer(jobs, retry_epochs)
+    else:
+        with runtime.enough_memory("training"):
+            parts = runtime.side_by_side(lambda part: fit_or_retry(part, retry_epochs), jobs, threads, stop)
     state = {name: torch.cat([part.state[name] for part in parts]) for name in parts[0].state}
     return FittedMembers(state, [history for part in parts for history in part.histories])
+
+
+def fit_or_retry(job: FitJob, retry_epochs: int | None) -> FittedMembers:
+    """Train the members of a job in one pass; again for ``retry_epochs`` if one fits less than `ENOUGH`."""
+    fitted = fit_group(job)
+    if retry_epochs is None or min(history.fit for history in fitted.histories) >= ENOUGH:
+        return fitted
+    return fit_group(replace(job, training=replace(job.training, epochs=retry_epochs)))
 
 
 def fit_group(job: FitJob) -> FittedMembers:
@@ -199,7 +212,10 @@ class _Group:
             batch = order[:, begin:end]
             logits = self.run(self.state, self._draw_masks(draws, end - begin), join_members(self.inputs[batch]))
             each = F.cross_entropy(logits.flatten(0, 1), self.job.labelled.labels[batch].flatten(), reduction="none")
-            losses = each.view(len(draws), -1).mean(dim=1)
+            losses = each.view(len(draws), -1)
+            if self.job.labelled.weights is not None:
+                losses = losses * self.job.labelled.weights[batch]
+            losses = losses.mean(dim=1)
             gradients = torch.autograd.grad(losses.sum(), parameters, allow_unused=True, materialize_grads=True)
             self.optimiser.step(parameters, list(gradients), rates)
             total += losses.detach() * (end - begin)

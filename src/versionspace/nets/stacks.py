@@ -107,7 +107,7 @@ def network(net: str | Factory, shape: Shape, classes: int, backend: Backend | N
     on_features = isinstance(net, str) and net in FEATURE_NETS
     factory = find_factory(net, on_features)
     with seeded(0):
-        plain = replace_dropout(factory(shape, classes)).eval()
+        plain = replace_dropout(_made(factory, shape, classes)).eval()
         images = torch.zeros(2, *shape)
         if not isinstance(net, str):
             module_checks.reject_lazy_layers(plain)
@@ -132,6 +132,23 @@ def network(net: str | Factory, shape: Shape, classes: int, backend: Backend | N
         if backend is None and isinstance(net, str):
             backend = "vectors" if on_features else "grouped"
         return Network(factory, shape, classes, plain, backend or _pick_backend(plain, shape))
+
+
+def _made(factory: Factory, shape: Shape, classes: int) -> nn.Module:
+    """Return what a factory makes. Raises `InputError` if that is not a module."""
+    got = ""
+    try:
+        module: object = factory(shape, classes)
+    except TypeError as error:
+        module, got = None, f"{type(error).__name__}: {error}"
+    if not isinstance(module, nn.Module):
+        raise InputError(
+            "net",
+            expected="a function (shape, classes) -> torch.nn.Module, where shape is (channels, height, width)",
+            got=got or f"one that returns {type(module).__name__}",
+            fix="For example: lambda shape, classes: nn.Sequential(nn.Flatten(), nn.Linear(784, classes)).",
+        )
+    return module
 
 
 @contextmanager
