@@ -48,7 +48,7 @@ class Person:
 
 @pytest.fixture
 def person(tmp_path):
-    changes = ("oracle.kind=person", "cold_start.cap=4", "query.size=3", "budget.total=60", "training.epochs=1")
+    changes = ("oracle.kind=person", "cold_start.size=4", "query.size=3", "budget.total=60", "training.epochs=1")
     with Campaign.create(tmp_path / "live", config(*changes)) as campaign:
         yield Person(campaign)
 

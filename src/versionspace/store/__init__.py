@@ -15,6 +15,7 @@ from versionspace.store.atomic import (
     write_folder,
 )
 from versionspace.store.backup import backup
+from versionspace.store.class_list import ClassEdit, ClassList, ClassNote, plain_name, reordered
 from versionspace.store.errors import LockedError, StoreError, as_store_errors, disk_full
 from versionspace.store.events import Answered, Event, Proposed, as_ids, canonical_json
 from versionspace.store.layout import (
@@ -24,6 +25,7 @@ from versionspace.store.layout import (
     SHARED,
     SPLIT_SETS,
     CampaignFolder,
+    StoredNames,
     campaigns,
     is_campaign,
     pack_names,
@@ -32,12 +34,14 @@ from versionspace.store.layout import (
 )
 from versionspace.store.ledger import Ledger
 from versionspace.store.lock import Lock
-from versionspace.store.metrics import FIT_THRESHOLD, HEADLINE_SETS, AuditMetrics, RoundMetrics, SetMetrics
+from versionspace.store.metrics import FIT_THRESHOLD, HEADLINE_SETS, AuditMetrics, FinalModel, RoundMetrics, SetMetrics
+from versionspace.store.parcel import Parcel, Stamps, pack, unpack
 from versionspace.store.record import Record, Round, read_campaign
-from versionspace.store.state import TRAINING_PURPOSES, Ask, Label, State, replay
+from versionspace.store.state import ALL_PURPOSES, TRAINING_PURPOSES, UNDONE, Ask, Label, State, replay
 from versionspace.store.verify import verify
 
 __all__ = [
+    "ALL_PURPOSES",
     "CONFIG",
     "FILE_NAMES",
     "FIT_THRESHOLD",
@@ -46,22 +50,30 @@ __all__ = [
     "SHARED",
     "SPLIT_SETS",
     "TRAINING_PURPOSES",
+    "UNDONE",
     "Answered",
     "Ask",
     "AuditMetrics",
     "CampaignFolder",
+    "ClassEdit",
+    "ClassList",
+    "ClassNote",
     "Event",
+    "FinalModel",
     "Label",
     "Ledger",
     "Lock",
     "LockedError",
+    "Parcel",
     "Proposed",
     "Record",
     "Round",
     "RoundMetrics",
     "SetMetrics",
+    "Stamps",
     "State",
     "StoreError",
+    "StoredNames",
     "as_ids",
     "as_store_errors",
     "backup",
@@ -69,12 +81,16 @@ __all__ = [
     "canonical_json",
     "disk_full",
     "is_campaign",
+    "pack",
     "pack_names",
+    "plain_name",
     "read_arrays",
     "read_campaign",
     "read_stored_config",
     "reject_folder",
+    "reordered",
     "replay",
+    "unpack",
     "unpack_names",
     "verify",
     "write_arrays",

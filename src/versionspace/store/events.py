@@ -4,12 +4,20 @@ kind        body
 begun       settings, seed, classes, sizes of groups and chunks, checksums of the dataset
 split       checksum of split.npz, numbers of images; a hash of the labels if they are known
 class       name of a class that was added later
+renamed     class, to
+merged      class, into: labels of the class are labels of the other one from then on
+deleted     class: its labels no longer count, and their images are asked again
+ordered     classes: in the order in which the page shows them; the order of the others is kept
+described   class, and key or guidance: the key that chooses it, a line on what belongs to it
 proposed    see `Proposed`
 answered    see `Answered`
 closed      empty: the round ended although answers are missing
 measured    see `versionspace.store.metrics.RoundMetrics`
 ended       why
+final       see `versionspace.store.metrics.FinalModel`
 reopened    total: the budget from now on; rules: "past" if stop rules no longer apply
+target      accuracy: what is good enough from now on
+check       images: label the audit before anything else, until it has this many answers
 resumed     empty: the environment says when and where, and for a person's campaign what has changed since it began
 """
 

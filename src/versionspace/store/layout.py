@@ -1,8 +1,9 @@
 """The layout of a campaign's folder: its paths, its config, the names of image files, and the files that must exist."""
 
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -47,6 +48,11 @@ class CampaignFolder:
     def weights(self, round_: int) -> Path:
         """Return the path of a round's weights, a folder that `Ensemble.save` writes."""
         return self.path / "weights" / f"round-{round_:04d}"
+
+    @property
+    def final_weights(self) -> Path:
+        """The weights of the final model, which is trained after the end on all labels."""
+        return self.path / "weights" / "final"
 
     def lost_ledger(self) -> bool:
         """Return whether the ledger is missing although other results exist."""
@@ -130,6 +136,26 @@ def unpack_names(arrays: Mapping[str, Array]) -> dict[ImageId, str]:
     return dict(zip(ids, names, strict=True))
 
 
+class StoredNames(Mapping[ImageId, str]):
+    """What `unpack_names` returns, unpacked when it is first needed: mostly never, if no image is missing."""
+
+    def __init__(self, arrays: Mapping[str, Array]) -> None:
+        self._arrays = {name: arrays[name] for name in (*SPLIT_SETS, FILE_NAMES) if name in arrays}
+
+    @cached_property
+    def _names(self) -> dict[ImageId, str]:
+        return unpack_names(self._arrays)
+
+    def __getitem__(self, image: ImageId) -> str:
+        return self._names[image]
+
+    def __iter__(self) -> Iterator[ImageId]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+
 def required_files(folder: CampaignFolder, config: Config, state: State) -> dict[Path, str]:
     """Return the files that must exist after these events, and their SHA-256.
 
@@ -143,4 +169,6 @@ def required_files(folder: CampaignFolder, config: Config, state: State) -> dict
         if config.keep == "all" or round_ in ends:
             weights = metrics.weights_sha256 or {}
             files |= {folder.weights(round_) / name: sha256 for name, sha256 in weights.items()}
+    if state.final is not None:
+        files |= {folder.final_weights / name: sha256 for name, sha256 in state.final.weights_sha256.items()}
     return files

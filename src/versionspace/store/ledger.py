@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, TypeAlias
 
 from versionspace.files import replacing
 from versionspace.store.errors import StoreError, as_store_errors, unexpected_content
@@ -18,6 +19,10 @@ from versionspace.store.events import Event, canonical_json, chain_hash
 FORMAT = 1
 """The format of ledgers that this version reads and writes, stored as SQLite's user_version."""
 
+Row: TypeAlias = tuple[Any, ...]
+"""One event as SQLite stores it, in the order of `_COLUMNS`."""
+
+_COLUMNS = ("number", "kind", "round", "body", "who", "environment", "uid", "at", "chain")
 _TABLE = """
 CREATE TABLE events (
     number INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -147,6 +152,34 @@ class Ledger:
                 return [*problems, f"event {event.number} ({event.kind}) was changed after it was written"]
             previous = chain
         return problems
+
+    def rows(self, after: int = 0) -> list[Row]:
+        """Return the stored rows with a number greater than ``after``, for `append_rows` of a copy of this ledger."""
+        with as_store_errors(self.path):
+            query = f"SELECT {', '.join(_COLUMNS)} FROM events WHERE number > ? ORDER BY number"
+            return self._connection.execute(query, (after,)).fetchall()
+
+    def append_rows(self, rows: Sequence[Row]) -> None:
+        """Commit rows of another copy of this ledger, all or none, with their numbers, times and hashes.
+
+        Raises StoreError if they do not continue this ledger: if a number is missing, or a hash does not follow from
+        the last event.
+        """
+        with as_store_errors(self.path), self._transaction():
+            newest = self._connection.execute(
+                "SELECT number, chain FROM events ORDER BY number DESC LIMIT 1"
+            ).fetchone()
+            number, chain = newest or (0, "")
+            for row in rows:
+                if row[0] != number + 1 or not _is_link(chain, self._event(*row[:-1]), row[-1]):
+                    raise StoreError(
+                        str(self.path), expected=f"event {number + 1} of the same campaign",
+                        got=f"event {row[0]} of another copy, which does not continue this one",
+                        fix="Two processes ran this campaign. Run `versionspace verify` on the folder, then resume it.",
+                    )  # fmt: skip
+                number, chain = row[0], row[-1]
+                marks = ",".join("?" * len(_COLUMNS))
+                self._connection.execute(f"INSERT INTO events ({', '.join(_COLUMNS)}) VALUES ({marks})", row)
 
     def copy_to(self, path: Path) -> None:
         """Write a consistent copy, even while another process writes."""

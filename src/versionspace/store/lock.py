@@ -39,6 +39,10 @@ class Lock:
             fix="Wait for that process to end, or stop it; its lock ends with it.",
         )  # fmt: skip
 
+    def holder(self) -> str:
+        """Return the id of the process that holds the lock, or held it last; empty if it is unknown."""
+        return self._lock.holder()
+
     def close(self) -> None:
         """Release the lock."""
         self._lock.release()

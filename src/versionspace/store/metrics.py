@@ -4,7 +4,7 @@ The numbers are computed in `versionspace.campaign.metrics`; docs/campaigns.md d
 """
 
 from collections.abc import Mapping
-from dataclasses import MISSING, asdict, dataclass, fields
+from dataclasses import MISSING, asdict, dataclass, fields, replace
 from typing import Any
 
 FIT_THRESHOLD = 0.99
@@ -106,6 +106,15 @@ class RoundMetrics:
         sets = {name: SetMetrics.from_body(metrics) for name, metrics in body["sets"].items()}
         return cls(**{**body, "audit": None if audit is None else AuditMetrics(**audit), "sets": sets})
 
+    def after_edit(self, before: str, after: str | None) -> "RoundMetrics":
+        """Return the metrics after a class was renamed, merged into another, or, with None, deleted."""
+        counts: dict[str, int] = {}
+        for name, count in self.classes.items():
+            now = after if name == before else name
+            if now is not None:
+                counts[now] = counts.get(now, 0) + count
+        return replace(self, classes=counts)
+
     def headline_set(self) -> SetMetrics | None:
         """Return the metrics on the first of `HEADLINE_SETS` that exists; None if none does."""
         return next((self.sets[name] for name in HEADLINE_SETS if name in self.sets), None)
@@ -119,6 +128,28 @@ class RoundMetrics:
     def samples_version_space(self) -> bool:
         """Whether the members fit their labels."""
         return self.fit >= FIT_THRESHOLD
+
+
+@dataclass(frozen=True)
+class FinalModel:
+    """The body of a "final" event: the members that were trained on all labels after the end."""
+
+    labels: int
+    """Number of labels that they were trained on."""
+    audit: int
+    """How many of them are of the audit."""
+    weights_sha256: Mapping[str, str]
+    """By file."""
+
+    def to_body(self) -> dict[str, Any]:
+        """Return the record as JSON data."""
+        return asdict(self)
+
+    @classmethod
+    def from_body(cls, body: Mapping[str, Any]) -> "FinalModel":
+        """Return what `to_body` wrote. Raises KeyError or TypeError if something is missing or unknown."""
+        _require(cls, body)
+        return cls(**body)
 
 
 def _require(record: type, body: Mapping[str, Any]) -> None:
