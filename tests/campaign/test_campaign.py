@@ -1,7 +1,6 @@
 """The loop of a campaign: what it proposes and accepts, and how it ends, resumes and is reopened."""
 
 import json
-import logging
 
 import numpy as np
 import pytest
@@ -211,19 +210,34 @@ def test_a_rule_that_did_not_end_the_campaign_still_counts_after_reopening(tmp_p
         assert (campaign.state.ended, campaign.state.spent()) == ("30 labels were given", 30)
 
 
-def test_cold_start_asks_for_diverse_images_until_each_class_has_a_label(tmp_path):
+def test_cold_start_takes_two_labels_a_class_but_at_most_a_share_of_the_budget(tmp_path):
     found = run_campaign(tmp_path, "data.initial=0", "budget.total=80")
-    assert found.rounds[0].purpose == "cold start"
-    first = found.measured_rounds()[0].metrics
-    assert min(first.classes.values()) >= 1
-    assert 10 <= first.labels <= 70
+    assert [r.purpose for r in found.rounds[:2]] == ["cold start", "query"]
+    assert found.measured_rounds()[0].metrics.labels == 12  # 15% of 80
 
 
-def test_cold_start_is_capped_with_a_warning(tmp_path, caplog):
-    with caplog.at_level(logging.WARNING):
-        found = run_campaign(tmp_path, "data.initial=0", "cold_start.cap=4", "budget.total=20")
-    assert found.measured_rounds()[0].labels == 4
-    assert "no image of" in caplog.text
+def test_cold_start_has_the_size_and_method_of_the_config(tmp_path):
+    changes = ("data.initial=0", "cold_start.size=7", "budget.total=20", "query.method=random")
+    herded = run_campaign(tmp_path / "herded", *changes)
+    drawn = run_campaign(tmp_path / "drawn", *changes, "cold_start.method=random")
+    assert herded.measured_rounds()[0].metrics.labels == drawn.measured_rounds()[0].metrics.labels == 7
+    assert set(herded.rounds[0].asked) != set(drawn.rounds[0].asked)
+
+
+def test_a_herded_cold_start_sees_more_classes_than_a_random_one(tmp_path):
+    def classes_seen(method, seed):
+        changes = ("data.initial=0", "cold_start.size=10", "data.pool=600", f"cold_start.method={method}")
+        with Campaign.create(tmp_path / f"{method}-{seed}", config(*changes, f"seed={seed}")) as campaign:
+            return len(set(campaign.oracle().answer(campaign.propose().ids).values()))
+
+    seen = {method: [classes_seen(method, seed) for seed in range(3)] for method in ("maxherding", "random")}
+    assert sum(seen["maxherding"]) >= sum(seen["random"]) + 3
+
+
+def test_cold_start_continues_where_images_were_skipped(tmp_path):
+    found = run_campaign(tmp_path, "data.initial=0", "cold_start.size=8", "oracle.abstain=0.4", "budget.total=20")
+    assert len(found.rounds[0].asked) > 8
+    assert found.measured_rounds()[0].metrics.labels == 8
 
 
 def test_a_campaign_ends_when_every_image_is_skipped(tmp_path):

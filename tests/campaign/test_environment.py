@@ -225,7 +225,7 @@ kind = "person"
 def test_a_folder_whose_classes_changed_is_rejected(kind, ended, change, tmp_path):
     """Labels are numbers of classes in the order of their names: they would mean other classes."""
     photos = class_folders(tmp_path / "photos")
-    wanted = of_folder(photos, f"oracle.kind={kind}", f"budget.total={3 if ended else 9}")
+    wanted = of_folder(photos, f"oracle.kind={kind}", f"budget.total={3 if ended else 9}", "cold_start.size=3")
     with Campaign.create(tmp_path / "c", wanted) as campaign:
         while not campaign.state.metrics:
             ids = campaign.propose().ids

@@ -9,7 +9,6 @@ from PIL import Image
 from campaign.tiny import config
 from versionspace import data
 from versionspace.campaign import Campaign
-from versionspace.campaign.cold_start import simple_features
 from versionspace.campaign.datasets import image_shape, open_dataset
 from versionspace.campaign.images import CampaignImages, Roles, draw_roles, restore_images
 from versionspace.errors import InputError
@@ -135,9 +134,3 @@ def test_the_pool_is_read_a_chunk_at_a_time(tmp_path):
     np.testing.assert_array_equal(np.concatenate(seen), images[np.argsort(ids), 0, 0, 0])
     np.testing.assert_array_equal(np.asarray(pool), images[np.argsort(ids)])
     np.testing.assert_array_equal(found.pixels(ids[:5]), images[:5])
-
-
-def test_simple_features_are_the_same_in_chunks(digits, monkeypatch):
-    whole = simple_features(digits.train.images[:300])
-    monkeypatch.setattr("versionspace.campaign.cold_start._BLOCK", 7)
-    np.testing.assert_array_equal(simple_features(digits.train.view(np.arange(300))), whole)

@@ -128,12 +128,14 @@ def test_whoever_trains_the_first_ensemble_does_not_read_it_back(count, tmp_path
 
 
 def test_the_first_ensemble_in_memory_is_the_one_on_disk(tmp_path, monkeypatch):
-    trained, real = [], RoundRunner._train
-    monkeypatch.setattr(RoundRunner, "_train", lambda *given: trained.append(real(*given)) or trained[-1])
+    trained, real = [], RoundRunner.train
+    monkeypatch.setattr(RoundRunner, "train", lambda *given: trained.append(real(*given)) or trained[-1])
     vs.run(SMALL, methods=["gvd"], seeds=[0], out=tmp_path, progress=False)
     stored = Ensemble.load(tmp_path / "shared" / "0" / "ensemble")
     pool = vs.Campaign.open(tmp_path / "gvd" / "0").images.of("pool")
-    np.testing.assert_array_equal(trained[0].predict_proba(pool), stored.predict_proba(pool))
+    np.testing.assert_array_equal(
+        trained[0].predict_proba(pool, members=True), stored.predict_proba(pool, members=True)
+    )
     assert trained[0].history_ == stored.history_
 
 

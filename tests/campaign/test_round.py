@@ -1,11 +1,17 @@
 """One round: what it trains, measures, asks for and saves."""
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 import versionspace as vs
 from campaign.tiny import config, run_campaign
 from versionspace import data
+from versionspace.campaign import Campaign, choice
 from versionspace.ensemble import Ensemble
 from versionspace.errors import InputError
 from versionspace.query import METHODS
@@ -30,7 +36,7 @@ def test_a_round_equals_a_computation_with_the_public_functions(finished):
     metrics = finished.rounds[2].metrics
     for name in ("test", "pool", "validation"):
         part = digits.train.take(split[name])
-        probs, found = ensemble.predict_proba(part.images), metrics.sets[name]
+        probs, found = ensemble.predict_proba(part.images, members=True), metrics.sets[name]
         votes = probs.argmax(-1)
         right = votes == part.labels
         distance = vs.projection_distance(probs, part.labels)
@@ -52,7 +58,9 @@ def test_a_round_equals_a_computation_with_the_public_functions(finished):
     assert (finished.votes(2) == ensemble.votes(digits.train.take(split["test"]).images)).all()
     left = np.setdiff1d(split["pool"], given)
     scores = vs.utilities(
-        "gvd", pool=ensemble.votes(digits.train.take(left).images), reference=ensemble.predict_proba(held.images)
+        "gvd",
+        pool=ensemble.votes(digits.train.take(left).images),
+        reference=ensemble.predict_proba(held.images, members=True),
     )
     assert finished.rounds[2].utilities == tuple(sorted(scores, reverse=True)[:5])
     assert {scores[np.flatnonzero(left == i)[0]] for i in finished.rounds[2].asked} == set(finished.rounds[2].utilities)
@@ -171,3 +179,55 @@ def test_heads_on_a_pretrained_backbone(method, tmp_path):
         tmp_path / "again", "ensemble.net=heads", "training={}", f"query.method={method}", "budget.total=15"
     )
     assert [r.metrics for r in again.rounds] == [r.metrics for r in found.rounds]
+
+
+def test_the_number_of_threads_changes_no_choice_of_a_coverage_method():
+    """In new processes: the number of BLAS threads is read when NumPy is imported."""
+    code = (
+        "import sys, numpy as np\n"
+        "from versionspace.campaign.cold_start import choose_first\n"
+        "from campaign.tiny import config\n"
+        "class Given:\n"
+        "    features = np.random.default_rng(0).normal(size=(2_000, 300)).astype(np.float32)\n"
+        "    def of(self, ids): return self.features[ids]\n"
+        "chosen, utilities = choose_first(config(), Given(), np.arange(2_000), np.arange(0), 20, seed=0)\n"
+        "print(chosen.tolist(), utilities.tobytes().hex())\n"
+    )
+    tests, printed = Path(__file__).parents[1], set()
+    paths = os.pathsep.join([str(tests), str(Path(vs.__file__).parents[1])])
+    for threads in "12":
+        env = os.environ | {"OPENBLAS_NUM_THREADS": threads, "PYTHONPATH": paths}
+        done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)
+        printed.add(done.stdout)
+    assert len(printed) == 1
+
+
+@pytest.mark.parametrize("source", ["members", "pixels", "lite0"])
+def test_networks_on_pixels_can_measure_coverage_in_any_features(source, tmp_path):
+    changes = ("query.method=pwd-cover", f"query.features={source}", "budget.total=20", "ensemble.members=2")
+    found = run_campaign(tmp_path, *changes)
+    assert found.ended == "budget"
+    with Campaign.open(tmp_path) as campaign:
+        features = campaign.runner.features
+        assert features.source == {"members": "pixels"}.get(source, source), "a cold start has no members"
+        width = {"lite0": 1280}.get(source, 64)
+        assert features.of(campaign.images.roles.pool[:3]).shape == (3, width)
+
+
+def test_an_unknown_source_of_features_is_rejected():
+    with pytest.raises(InputError, match=r"query.features: expected one of auto, members, pixels, lite0.*got 'lte0'"):
+        config("query.features=lte0")
+
+
+def test_a_coverage_method_measures_distances_in_features_of_several_members(tmp_path, monkeypatch):
+    seen = []
+    original = choice.query
+    monkeypatch.setattr(
+        choice,
+        "query",
+        lambda *given, **inputs: seen.append(inputs["features"].shape) or original(*given, **inputs),
+    )
+    run_campaign(tmp_path / "cover", "query.method=pwd-cover", "budget.total=15", "ensemble.members=3")
+    run_campaign(tmp_path / "coreset", "query.method=coreset", "budget.total=15", "ensemble.members=3")
+    (covered, *_), (distant, *_) = seen[:1], seen[-1:]
+    assert covered[1] == 3 * distant[1]

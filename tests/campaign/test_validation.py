@@ -14,7 +14,7 @@ from versionspace.query import METHODS
 
 WRONG = [
     (["data.pool=99999"], "too few"),
-    (["data.name=nowhere"], "a folder of images or one of"),
+    (["data.name=nowhere"], "a folder of images, a features file or one of"),
     (["query.method=badge", "query.member=7"], "query.member: expected one of 3 members, 0 to 2"),
     (["query.method=badge", "query.member=-1"], "query.member: expected one of 3 members, 0 to 2"),
     (["ensemble.members=1"], "ensemble.members: expected at least 2, since gvd"),

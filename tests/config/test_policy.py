@@ -12,6 +12,7 @@ TABLE = {
     "allow_missing": {"labels": False, "person": True},
     "trust_folder_labels": {"labels": True, "person": False},
     "keep_every_round": {"labels": False, "person": True},
+    "train_on_audit": {"labels": False, "person": True},
 }
 
 

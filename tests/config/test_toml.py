@@ -165,3 +165,47 @@ def test_toml_is_written_without_empty_sections():
     text = to_toml(read_config("demo"))
     assert "null" not in text
     assert tomllib.loads(text)["data"]["pool"] == 1000
+
+
+HEADS = LEAST + "[ensemble]\nnet = 'heads'\n"
+
+
+def test_the_default_extractor_is_not_written():
+    """Networks that see pixels have none."""
+    config = parse_config(HEADS)
+    assert config.ensemble.extractor == "lite0"
+    assert "extractor" not in to_toml(config)
+    other = parse_config(HEADS, changes=["ensemble.extractor=lite2"])
+    assert parse_config(to_toml(other)) == other
+    assert other.campaign("gvd", 3).ensemble.extractor == "lite2"
+    assert differences(config, other) == ["ensemble.extractor: nothing before, 'lite2' now"]
+
+
+@pytest.mark.parametrize(
+    ("extractor", "message"),
+    [
+        (
+            "lte0",
+            "config: ensemble.extractor: expected one of lite0, lite1, .*:function, got 'lte0'. Did you mean 'lite0'",
+        ),
+        ("hf:", "got 'hf:'. For example hf:facebook/dinov2-small, or hf:FOLDER"),
+        (3, "config: ensemble.extractor: expected a valid string, got 3"),
+    ],
+)
+def test_an_unknown_extractor_is_rejected(extractor, message):
+    with pytest.raises(InputError, match=message):
+        parse_config(HEADS, changes=[f"ensemble.extractor={extractor}"])
+
+
+@pytest.mark.parametrize("net", ["conv6", "versionspace.nets.architectures:small"])
+def test_networks_that_see_pixels_have_no_extractor(net):
+    changes = [f"ensemble.net={net}", "ensemble.extractor=lite0"]
+    assert parse_config(LEAST, changes=changes).ensemble.net == net
+    with pytest.raises(InputError, match=f"ensemble.extractor: expected none, since {net} sees pixels, got 'lite1'"):
+        parse_config(LEAST, changes=[*changes, "ensemble.extractor=lite1"])
+
+
+def test_the_path_of_an_extractor_is_made_absolute(tmp_path, monkeypatch):
+    (tmp_path / "model").mkdir()
+    monkeypatch.chdir(tmp_path)
+    assert parse_config(HEADS, changes=["ensemble.extractor=hf:model"]).ensemble.extractor == f"hf:{tmp_path}/model"

@@ -10,15 +10,26 @@ from typing import Any
 import numpy as np
 
 from versionspace import rng
-from versionspace.campaign.cold_start import select_diverse, simple_features
-from versionspace.campaign.datasets import Datasets, with_images
-from versionspace.campaign.environment import TRUTH, environment_events, reject_other_classes, reject_other_labels
+from versionspace.campaign.class_edits import ClassEdits
+from versionspace.campaign.cold_start import choose_first, cold_start_size
+from versionspace.campaign.datasets import Datasets, with_features, with_images
+from versionspace.campaign.environment import (
+    TRUTH,
+    environment_events,
+    reject_other_classes,
+    reject_other_features,
+    reject_other_labels,
+)
+from versionspace.campaign.final_model import final_model_due, train_final_model
 from versionspace.campaign.first_ensemble import FirstEnsemble
+from versionspace.campaign.id_sets import among, without
 from versionspace.campaign.images import CampaignImages, missing_message, restore_images
+from versionspace.campaign.results import Results
 from versionspace.campaign.round import ENDS, UNLABELLED, RoundRunner, Step, ignore_step, proposal_event
 from versionspace.campaign.setup import create_folder, has_no_work, write_config
 from versionspace.campaign.validation import pool_labels, validate_campaign
 from versionspace.config import Config, Policy
+from versionspace.ensemble import GroupTrainer
 from versionspace.errors import InputError
 from versionspace.oracle import Simulated
 from versionspace.store import (
@@ -56,9 +67,11 @@ class Proposal:
     classes: tuple[str, ...]
     files: tuple[str, ...] | None = None
     """For a folder of images: the file of each, relative to the folder."""
+    paths: tuple[Path, ...] | None = None
+    """The absolute path of each of these files."""
 
 
-class Campaign:
+class Campaign(Results, ClassEdits):
     """Algorithm 1 of the paper, on a dataset or with a person. Make one with `create` or `open`.
 
     >>> import tempfile
@@ -80,7 +93,6 @@ class Campaign:
         self.images, self.dataset, self.runner = images, images.dataset, runner
         self._lock, self._ledger, self._accept_different = lock, ledger, accept_different
         self._listeners: list[Callable[[Event], None]] = []
-        self._features: np.ndarray[Any, Any] | None = None
 
     @classmethod
     def create(
@@ -107,7 +119,10 @@ class Campaign:
         report: Callable[[Step], None] = ignore_step,
         accept_different: bool = False,
         images: Path | None = None,
+        features: Path | None = None,
+        ids: Path | None = None,
         datasets: Datasets | None = None,
+        trainer: GroupTrainer | None = None,
     ) -> "Campaign":
         """Resume a campaign, or begin one whose folder has only a config.
 
@@ -116,10 +131,10 @@ class Campaign:
             shared: where the methods of a grid share the first ensemble.
             threads: CPU threads; None: all cores. Changes no result.
             report: called with each step of a round, also from the threads that train.
-            accept_different: resume even if torch, NumPy or the CPU changed. A campaign that a person labels resumes
-                in any case.
-            images: the folder of images, if it was moved since the campaign began.
-            datasets: datasets that this process has opened before.
+            accept_different: resume even if torch, NumPy or the CPU changed; what a person labels resumes anyway.
+            images: the folder of images, or the features file, if it was moved since the campaign began.
+            features, ids: the files of ``data.features`` and ``data.ids``, if they were moved.
+            datasets, trainer: datasets that this process has opened before; what trains groups of members elsewhere.
 
         Raises StoreError if the folder holds no campaign, is in use or damaged, or if something changed that results
         depend on; InputError if images are missing or a new campaign cannot run.
@@ -138,7 +153,7 @@ class Campaign:
             ledger = Ledger.open(paths.ledger)
             on_error.callback(ledger.close)
             paths.remove_unfinished()
-            config = stored if images is None else with_images(stored, images)
+            config = with_features(stored if images is None else with_images(stored, images), features, ids)
             state = replay(ledger.events(), ledger=ledger.path)
             campaign_images = _open_images(paths, config, state, datasets or Datasets())
             first_ensemble = None if shared is None else FirstEnsemble(shared)
@@ -146,13 +161,12 @@ class Campaign:
                 config, campaign_images.dataset, state, threads=threads, accept_different=accept_different,
                 first_ensemble=None if first_ensemble is None else first_ensemble.numerics(),
             )  # fmt: skip
-            runner = RoundRunner(
-                config, campaign_images, paths, first_ensemble=first_ensemble, threads=threads, report=report
-            )  # fmt: skip
+            runner = RoundRunner(config, campaign_images, paths, first_ensemble=first_ensemble, threads=threads,
+                                 report=report, trainer=trainer)  # fmt: skip
             campaign = cls(paths, config, lock, ledger, state, campaign_images, runner, accept_different)
             if events:
                 campaign.commit(events)
-            if config is not stored:
+            if config != stored:
                 write_config(paths, config)
             campaign._begin()
             on_error.pop_all()
@@ -166,15 +180,13 @@ class Campaign:
             truth = {TRUTH: self.images.digest()} if self.runner.policy.reproducible else {}
             self.commit([Event("split", 0, {"sha256": sha256, "images": counts, **truth})])
         self.state.missing = self.images.missing
-        if self.images.missing:
-            _log.warning(
-                "%s", missing_message(self.images.missing, self.images.files, self.images.all_roles.total)
-            )  # fmt: skip
+        if (images := self.images).missing:
+            _log.warning("%s", missing_message(images.missing, images.files, images.all_roles.total))
 
     def propose(self) -> Proposal | None:
         """Return the images to label next, committed before they are returned; None when the campaign has ended.
 
-        Trains the members when a round is due. Until all images are answered, it returns what is left of them.
+        Trains when a round is due, and at the end the final model. Until all images are answered, returns what is left.
         """
         while not self.state.ended:
             for ask in self.state.asks:
@@ -183,6 +195,8 @@ class Campaign:
             self.close_round()  # what is still unanswered are missing images
             self.commit(self._next_events())
             self.runner.delete_intermediate_weights(self.state)
+        if final_model_due(self.runner, self.state):
+            self.commit([train_final_model(self.runner, self.state)])
         return None
 
     def accept(
@@ -225,13 +239,6 @@ class Campaign:
             )  # fmt: skip
         if any(self.state.is_unfinished(ask) for ask in self.state.asks if ask.purpose != "audit"):
             self.commit([Event("closed", self.state.round)])
-
-    def add_class(self, name: str) -> None:
-        """Add a class that was not among the first ones; it counts from the next round on."""
-        if not name.strip():
-            raise InputError("class", expected="a name", got=repr(name), fix="Pass one that is not empty.")
-        if name not in self.state.classes:
-            self.commit([Event("class", self.state.round, {"name": name})])
 
     @property
     def budget(self) -> int:
@@ -322,44 +329,41 @@ class Campaign:
         for purpose, ids in (("audit", roles.audit), ("initial", roles.initial)):
             if len(ids) and purpose not in asked:
                 return [proposal_event(0, len(state.asks), purpose, ids, np.zeros(len(ids)))]
+        state.missing = self.runner.prepare().missing
         if not state.metrics and (events := self._cold_start()):
             return events
         return self.runner.run(state, max(state.metrics, default=0) + 1)
 
     def _cold_start(self) -> list[Event]:
-        """Return an ask for diverse images until each class has a label; no events when it is time to train."""
+        """Return an ask for the first images to label; no events when it is time to train."""
         state, labels = self.state, self.state.training_labels()
-        unseen = [name for name in state.classes if name not in labels.values()]
-        if labels and (len(self.images.roles.initial) or not unseen):
+        if labels and len(self.images.roles.initial):
             return []
-        left = self.runner.askable(state)
-        cap = self.config.cold_start.cap or 10 * len(state.classes)
-        budget = self.budget - state.spent()
-        if len(labels) >= cap or budget <= 0 or len(left) == 0:
-            if labels:
-                _log.warning("no image of %s after %d labels: training starts without", ", ".join(unseen), len(labels))
-                return []
-            return [Event("ended", 0, {"why": UNLABELLED})]
-        ids = self.images.roles.askable()
-        asked = np.array(list(state.places), ids.dtype)
-        fresh = left[~np.isin(left, asked)]
+        left, budget = self.runner.askable(state), self.budget - state.spent()
+        size = cold_start_size(self.config, len(state.classes), self.budget) - len(labels)
+        if not len(getattr(self.images.roles, self.images.reference_set)):  # no model can be measured
+            size = budget
+        if size <= 0 or budget <= 0 or len(left) == 0:
+            return [] if labels else [Event("ended", 0, {"why": UNLABELLED})]
+        ids = self.runner.images.roles.askable()
+        asked = (places := np.array(list(state.places), ids.dtype))[among(places, ids)]
+        fresh = without(left, asked)
         if len(fresh) == 0:  # only images of closed rounds are left: ask for them again
-            asked, fresh = ids[~np.isin(ids, left)], left
-        size = min(self.config.cold_start.size or max(2, len(state.classes)), cap - len(labels), budget, len(fresh))
-        if self._features is None:
-            self._features = simple_features(self.images.pixels(ids))
-        chosen, distances = select_diverse(self._features, ids, asked, size, rng.key(self.config.seed, "cold start"))
-        return [proposal_event(0, len(state.asks), "cold start", chosen, distances)]
+            asked, fresh = without(ids, left), left
+        chosen, utilities = choose_first(
+            self.config, self.runner.features, fresh, asked, min(size, budget, len(fresh)),
+            rng.key(self.config.seed, "cold start", len(state.asks)),
+        )  # fmt: skip
+        return [proposal_event(0, len(state.asks), "cold start", chosen, utilities)]
 
     def _proposal(self, ask: Ask) -> Proposal:
         """Return what is left of an ask."""
         unanswered = set(self.state.unanswered(ask))
         left = [(i, utility) for i, utility in zip(ask.ids, ask.utilities, strict=True) if i in unanswered]
         ids, utilities = tuple(i for i, _ in left), tuple(utility for _, utility in left)
-        files = self.dataset.train.files
-        if files is not None:
-            files = tuple(files[row] for row in self.dataset.train.rows(np.asarray(ids)))
-        return Proposal(ids, utilities, ask.round, ask.part, ask.purpose, tuple(self.state.classes), files)
+        paths = self._paths(ids)
+        files = None if paths is None else tuple(self.images.files[image] for image in ids)
+        return Proposal(ids, utilities, ask.round, ask.part, ask.purpose, tuple(self.state.classes), files, paths)
 
     def _class(self, answer: Class | None) -> str | None:
         if answer is None:
@@ -367,8 +371,14 @@ class Campaign:
         classes = self.state.classes
         if isinstance(answer, str) and answer in classes:
             return answer
-        if isinstance(answer, int | np.integer) and not isinstance(answer, bool) and 0 <= answer < len(classes):
-            return classes[answer]
+        is_number = isinstance(answer, int | np.integer) and not isinstance(answer, bool)
+        if is_number and any(edit.changes_labels for edit in self.state.class_list.edits):
+            raise InputError(
+                "answers", expected=f"one of {', '.join(classes)}, or None", got=repr(answer),
+                fix="Classes were merged or deleted, and numbers may mean others than before: pass names.",
+            )  # fmt: skip
+        if is_number and 0 <= int(answer) < len(classes):
+            return classes[int(answer)]
         raise InputError(
             "answers", expected=f"a class from 0 to {len(classes) - 1}, one of {', '.join(classes)}, or None",
             got=repr(answer), fix="None skips an image; campaign.add_class adds a class.",
@@ -379,6 +389,7 @@ def _open_images(folder: CampaignFolder, config: Config, state: State, datasets:
     """Return a campaign's images; raise if the dataset is not the one that it began with, or if it cannot begin."""
     dataset = datasets.open(config, folder.path if state.split is not None else None)
     if state.begun is not None:
+        reject_other_features(config, dataset, state.begun)
         reject_other_classes(config, dataset, state.begun)
     if state.split is None:
         return validate_campaign(config, datasets)

@@ -1,67 +1,41 @@
-"""The first images to label if no labels are known: k-centre on mean colours, so that they differ from each other."""
+"""The first images to label if no labels are known: those that cover the pool best, since there is no model to ask."""
+
+import math
 
 import numpy as np
 
-from versionspace.query import query
+from versionspace.campaign.image_features import ImageFeatures
+from versionspace.campaign.query_threads import one_blas_thread
+from versionspace.config import Config
+from versionspace.query import TABLE, query
 from versionspace.types import Array, ArrayLike, Floats
 
-_SIDE = 8
-_BLOCK = 1024
-"""Images read at a time: the pixels of a large folder do not fit into memory."""
+SHARE = 0.15
+"""The largest share of the budget that a cold start takes by default."""
 
 
-def simple_features(images: ArrayLike) -> Floats:
-    """Return (N, F) standardised mean colours, F = 8·8·channels. Cost N·H·W.
+def cold_start_size(config: Config, classes: int, budget: int) -> int:
+    """Return the number of labels before the first model: the config's, or two for each class if the budget allows.
 
-    >>> simple_features(np.zeros((3, 20, 30, 3), np.uint8)).shape
-    (3, 192)
+    >>> from versionspace.config import read_config
+    >>> config = read_config("demo")
+    >>> cold_start_size(config, 10, 1000), cold_start_size(config, 10, 40)
+    (20, 6)
     """
-    return standardise(mean_colours(images))
+    return config.cold_start.size or max(2, min(2 * classes, math.ceil(SHARE * budget)))
 
 
-def mean_colours(images: ArrayLike) -> Floats:
-    """Return (N, F) features: the mean of each channel in each cell of an 8×8 grid over the image.
-
-    Images with fewer than 8 rows or columns have fewer cells.
-
-    >>> mean_colours(np.full((1, 16, 16, 1), 7, np.uint8))[0, :3]
-    array([7., 7., 7.])
-    """
-    n, height, width, channels = images.shape
-    rows = np.linspace(0, height, min(_SIDE, height) + 1).astype(int)
-    columns = np.linspace(0, width, min(_SIDE, width) + 1).astype(int)
-    cells = np.empty((n, len(rows) - 1, len(columns) - 1, channels))
-    for start in range(0, n, _BLOCK):
-        block = slice(start, start + _BLOCK)
-        pixels = images[block]
-        for i in range(len(rows) - 1):
-            for j in range(len(columns) - 1):
-                cells[block, i, j] = pixels[:, rows[i] : rows[i + 1], columns[j] : columns[j + 1]].mean(axis=(1, 2))
-    return cells.reshape(n, -1)
-
-
-def standardise(features: Floats) -> Floats:
-    """Return features with mean 0 and standard deviation 1 over the images; constant features become 0.
-
-    >>> standardise(np.array([[1.0, 5.0], [3.0, 5.0]]))
-    array([[-1.,  0.],
-           [ 1.,  0.]])
-    """
-    deviation = features.std(axis=0)
-    centred: Floats = features - features.mean(axis=0)
-    centred /= np.where(deviation > 0, deviation, 1.0)
-    return centred
-
-
-def select_diverse(features: Floats, ids: Array, asked: Array, k: int, seed: int) -> tuple[Array, Floats]:
-    """Return the ids of the k images farthest from the images asked so far and from each other, and their distances."""
-    before = np.isin(ids, asked)
-    return query(
-        "coreset",
-        k,
-        features=features[~before],
-        labelled_features=features[before] if before.any() else None,
-        ids=ids[~before],
-        seed=seed,
-        return_utilities=True,
-    )
+def choose_first(
+    config: Config, features: ImageFeatures, ids: Array, asked: Array, k: int, seed: int
+) -> tuple[Array, Floats]:
+    """Return the ids of k images to label first, and their utilities, given the images that were asked before."""
+    method = TABLE[config.cold_start.method]
+    inputs: dict[str, ArrayLike] = {}
+    if method.features:
+        inputs["features"] = features.of(ids)
+        if method.labelled and len(asked):
+            inputs["labelled_features"] = features.of(asked)
+    with one_blas_thread():
+        # Positions as ids: ties are ordered by the position among these images.
+        chosen = query(method.name, k, ids=np.arange(len(ids)), seed=seed, return_record=True, **inputs)
+    return ids[chosen.positions], chosen.utilities

@@ -9,9 +9,10 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from versionspace.campaign.images import CampaignImages
-from versionspace.campaign.learner import group_sizes, training_of
-from versionspace.config import VOTE, Config, Policy, flat_settings
+from versionspace.campaign.learner import extractor_name, group_sizes, training_of
+from versionspace.config import PATHS, VOTE, Config, Policy, flat_settings
 from versionspace.data import DATASETS, Dataset
+from versionspace.features import make_extractor
 from versionspace.machine import cores
 from versionspace.query import TABLE
 from versionspace.runtime import arithmetic, pick_device
@@ -20,8 +21,14 @@ from versionspace.store import Event, State, StoreError, canonical_json
 TRUTH = "truth"
 """Key in the body of a "split" event: a hash of the known labels."""
 
+FEATURES = "features"
+"""Key in the dataset of a "begun" event: the SHA-256 of a features file."""
+
 ARITHMETIC = "arithmetic"
 """Key in the environment of an event: what decides how floating-point numbers are rounded."""
+
+EXTRACTOR = "extractor"
+"""Key in the body of a "begun" event: the identity of the learner's extractor."""
 
 _log = logging.getLogger("versionspace.campaign")
 
@@ -48,7 +55,7 @@ def environment_events(
         now = numerics(config)
         if first_ensemble is not None and not accept_different:
             _reject_other_numerics(first_ensemble, now, "grid")
-        return [Event("begun", 0, body, environment=environment | now)]
+        return [Event("begun", 0, body | _extractor(config), environment=environment | now)]
     if reproducible:
         _reject_other_settings(state.begun["config"], body["config"])
     upgrades = _changed_versions(state.environment if reproducible else state.latest_environment, environment)
@@ -56,6 +63,7 @@ def environment_events(
         return []
     changed = {key: body[key] for key in ("sizes", "training", "dataset", "net") if _differs(key, state.begun, body)}
     _reject_other_training(config, state.begun, changed, accept_different)
+    _reject_other_extractor(state.begun, _extractor(config))
     if upgrades and not reproducible:
         _log.warning("%s. Labels are unchanged; models may differ in their last bits.", "; ".join(upgrades))
     now = numerics(config)
@@ -96,9 +104,21 @@ def reject_other_labels(images: CampaignImages, split: Mapping[str, Any]) -> Non
         )  # fmt: skip
 
 
+def reject_other_features(config: Config, dataset: Dataset, begun: Mapping[str, Any]) -> None:
+    """Raise StoreError if the features come from a file with another content than when the campaign began."""
+    if begun["dataset"].get(FEATURES, "") != dataset.features_sha256:
+        raise StoreError(
+            str(config.data.features or config.data.name), expected="the features that the campaign began with",
+            got="a file with another content" + (", or other names in data.ids" if config.data.ids else ""),
+            fix="Restore it, or begin anew in another folder; labels can be exported and imported there.",
+        )  # fmt: skip
+
+
 def _body(config: Config, dataset: Dataset) -> dict[str, Any]:
-    height, width, channels = dataset.train.images.shape[1:]
+    height, width, channels = dataset.train.shape
     checksums = dict(dataset.checksums) if dataset.report is None else {}
+    sha256 = hashlib.sha256(canonical_json(checksums).encode()).hexdigest()
+    features = {FEATURES: dataset.features_sha256} if dataset.features_sha256 else {}
     return {
         "method": config.query.method,
         "seed": config.seed,
@@ -107,7 +127,7 @@ def _body(config: Config, dataset: Dataset) -> dict[str, Any]:
         "sizes": asdict(group_sizes(config, (channels, height, width))),
         "training": asdict(training_of(config, dataset.train.labels is not None)),
         "config": _settings(config),
-        "dataset": {"name": config.data.name, "sha256": hashlib.sha256(canonical_json(checksums).encode()).hexdigest()},
+        "dataset": {"name": config.data.name, "sha256": sha256, **features},
     }
 
 
@@ -129,10 +149,10 @@ def _classes(config: Config, dataset: Dataset) -> list[str]:
 def _settings(config: Config) -> dict[str, str]:
     """Return the settings that must not change.
 
-    Not the path of a folder, which may be moved since its images are compared one by one; nor a vote that the method
-    does not use.
+    Not the path of a folder, which may be moved since its images are compared one by one, nor of a features file, whose
+    content is compared; nor a vote that the method does not use.
     """
-    path = () if config.data.name in DATASETS else ("data.name",)
+    path = () if config.data.name in DATASETS else PATHS
     unused = () if TABLE[config.query.method].takes_vote else (VOTE,)
     return flat_settings(config, ignore=("preset", *path, *unused))
 
@@ -141,7 +161,7 @@ def _reject_other_settings(before: Mapping[str, str], now: Mapping[str, str]) ->
     changed = [
         f"{key}: {before.get(key, 'nothing')} before, {now.get(key, 'nothing')} now"
         for key in sorted({*before, *now})
-        if before.get(key) != now.get(key)
+        if before.get(key, "nothing") != now.get(key, "nothing")
     ]
     if changed:
         raise StoreError(
@@ -163,6 +183,23 @@ def _reject_other_training(
                 f"{config.data.name}: {key}", expected=f"{begun[key]}, as when the campaign began",
                 got=str(changed[key]), fix=f"Use the version of versionspace that began it, or {fix}",
             )  # fmt: skip
+
+
+def _extractor(config: Config) -> dict[str, str]:
+    """Return the identity of the learner's extractor; empty if it sees pixels."""
+    name = extractor_name(config)
+    return {} if name is None else {EXTRACTOR: make_extractor(name).identity}
+
+
+def _reject_other_extractor(begun: Mapping[str, Any], now: Mapping[str, str]) -> None:
+    """Raise StoreError if weights or preprocessing of the extractor changed: rounds could not be compared."""
+    if EXTRACTOR in begun and begun[EXTRACTOR] != now.get(EXTRACTOR):
+        raise StoreError(
+            "ensemble.extractor", expected=f"{begun[EXTRACTOR]}, as when the campaign began",
+            got=str(now.get(EXTRACTOR)),
+            fix="Restore its weights and its preprocessing, or begin anew in another folder. hf:NAME@REVISION names a "
+            "version on the hub.",
+        )  # fmt: skip
 
 
 def _reject_other_numerics(before: Mapping[str, Any], now: Mapping[str, Any], what: str) -> None:

@@ -11,10 +11,11 @@ from pathlib import Path
 
 import numpy as np
 
+from versionspace.campaign.choice import Candidates, choose
 from versionspace.campaign.datasets import Datasets
+from versionspace.campaign.image_features import MEMBERS, ImageFeatures, feature_source
 from versionspace.campaign.images import CampaignImages
 from versionspace.campaign.learner import Learner, group_sizes, make_learner, training_of
-from versionspace.campaign.round import Candidates, choose
 from versionspace.campaign.validation import validate_campaign, validate_settings
 from versionspace.config import Config, as_input_errors
 from versionspace.ensemble import Training
@@ -156,9 +157,13 @@ def _query_seconds(config: Config, method: str, images: CampaignImages, learner:
     """Return the seconds that a method takes for one image of the pool, not counting votes, which every round has."""
     ids = images.roles.pool[:_IMAGES]
     pixels = images.pixels(ids)
-    reference = learner.predict_proba(images.of(images.reference_set)[:_IMAGES])
+    reference = learner.predict_proba(images.of(images.reference_set)[:_IMAGES], members=True)
     query = config.query.model_copy(update={"method": method})
-    candidates = Candidates(ids, lambda: pixels, learner.votes(pixels), pixels[:10])
+    of_images = None
+    if feature_source(config) != MEMBERS:
+        features = ImageFeatures(config, images)
+        of_images = lambda: (features.of(ids), features.of(ids[:10]))  # noqa: E731
+    candidates = Candidates(ids, lambda: pixels, learner.votes(pixels), pixels[:10], of_images)
     start = time.perf_counter()
     classes = max(2, len(images.dataset.classes))
     choose(query, min(query.size, len(ids)), learner, candidates, reference, classes, seed=0)

@@ -11,12 +11,13 @@ from pathlib import Path, PurePosixPath
 
 import numpy as np
 
-from versionspace.campaign.datasets import image_shape, open_dataset
+from versionspace.campaign.datasets import open_pictures
 from versionspace.campaign.images import current_files, name_images
-from versionspace.data import DATASETS, Dataset, LabelRow, format_label_table
+from versionspace.campaign.saved_model import SavedModel, final_model_note, newest_saved_model
+from versionspace.data import DATASETS, Dataset, LabelRow, format_label_table, is_features_file
 from versionspace.errors import InputError, VersionspaceError
 from versionspace.extras import require
-from versionspace.store import Label, Record, Round, as_ids, as_store_errors, write_file, write_folder
+from versionspace.store import UNDONE, Label, Record, as_ids, as_store_errors, write_file, write_folder
 from versionspace.text import printable
 from versionspace.types import Array, ImageId
 
@@ -45,7 +46,7 @@ def exported_labels(record: Record) -> list[ExportedLabel]:
     files = stored if dataset is None else current_files(dataset, stored)
     there = set() if dataset is None else set(as_ids(dataset.train.ids))
     state, on_disk = record.state, on_image_folder(record)
-    answered = {i for i, label in state.labels.items() if label.details.get("reason") != "undone"}
+    answered = {i for i, label in state.labels.items() if label.reason != UNDONE}
     asked = [(i, ask.purpose) for ask in state.asks for i in ask.ids if state.places[i][0] is ask and i in answered]
     return [
         ExportedLabel(i, state.labels[i].name, state.labels[i], purpose, files.get(i, ""), on_disk and i not in there)
@@ -78,6 +79,7 @@ def export_labels(record: Record, format_: str, to: Path, found: Sequence[Export
         case "jsonl":
             write_file(to, "".join(line + "\n" for line in _lines(found)).encode())
         case "imagefolder":
+            _require_images(record)
             _require_empty(to)
             write_folder(to, lambda folder: _write_class_folders(record, found, folder))
         case _:
@@ -87,31 +89,32 @@ def export_labels(record: Record, format_: str, to: Path, found: Sequence[Export
     return to
 
 
-def last_saved_round(record: Record) -> Round:
-    """Return the last committed round whose weights are saved. Raises InputError if there is none."""
-    saved = [one for one in record.measured_rounds() if record.folder.weights(one.number).is_dir()]
-    if not saved:
-        raise InputError(
-            str(record.folder.path), expected="weights of a round", got="none",
-            fix='Train a round first, and save weights: with keep = "none" no weights are saved.',
-        )  # fmt: skip
-    return saved[-1]
-
-
 def model_note(record: Record) -> str:
-    """Return which round `export_model` exports if it is not the last one; else an empty string."""
-    saved, last = last_saved_round(record), record.measured_rounds()[-1]
-    if saved.number == last.number:
+    """Return what a person should know about the model that `export_model` exports; empty if nothing."""
+    saved, last = _saved_model(record), record.measured_rounds()[-1]
+    if record.state.final is not None and saved.labels == record.state.final.labels:
+        return final_model_note(record.state)
+    if saved.round == last.number:
         return ""
     return (
-        f"the model is from round {saved.number} ({saved.labels} labels): the members of round {last.number} were not "
+        f"the model is from round {saved.round} ({saved.labels} labels): the members of round {last.number} were not "
         "saved"
     )
 
 
+def _saved_model(record: Record) -> SavedModel:
+    saved = newest_saved_model(record.folder, record.state)
+    if saved is None:
+        raise InputError(
+            str(record.folder.path), expected="weights of a round", got="none",
+            fix='Train a round first, and save weights: with keep = "none" no weights are saved.',
+        )  # fmt: skip
+    return saved
+
+
 def on_image_folder(record: Record) -> bool:
-    """Return whether the images are files of the user rather than a published dataset."""
-    return record.config.data.name not in DATASETS
+    """Return whether the images are files of the user rather than a published dataset or features alone."""
+    return record.config.data.name not in DATASETS and not is_features_file(record.config.data.name)
 
 
 def _stored_names(record: Record) -> dict[ImageId, str]:
@@ -125,7 +128,7 @@ def _stored_names(record: Record) -> dict[ImageId, str]:
 def _image_folder(record: Record) -> Dataset | None:
     """Return the campaign's folder of images; None if it has none or if it cannot be read."""
     try:
-        return open_dataset(record.config) if on_image_folder(record) else None
+        return open_pictures(record.config) if on_image_folder(record) else None
     except VersionspaceError:
         return None
 
@@ -135,7 +138,7 @@ def _table(found: Sequence[ExportedLabel]) -> str:
         LabelRow(
             file=one.file, label=one.name, id=str(one.id), missing=one.missing, purpose=one.purpose,
             round=one.label.round, rank=one.label.rank, who=one.label.who,
-            reason=str(one.label.details.get("reason", "")),
+            reason=one.label.reason,
         )
         for one in found
     )  # fmt: skip
@@ -146,6 +149,7 @@ def _lines(found: Sequence[ExportedLabel]) -> Iterator[str]:
         line = {
             "id": one.id, "file": printable(one.file) or None, "class": one.name, "purpose": one.purpose,
             "round": one.label.round, "rank": one.label.rank, "who": one.label.who, **one.label.details,
+            **({"reason": one.label.reason} if one.name is None else {}),
             **({"missing": True} if one.missing else {}),
         }  # fmt: skip
         yield json.dumps(line, ensure_ascii=False)
@@ -157,7 +161,7 @@ def _write_class_folders(record: Record, found: Sequence[ExportedLabel], to: Pat
     Copies, not links: editing a linked file in the export would change the original.
     """
     to.mkdir(parents=True)
-    dataset = open_dataset(record.config)
+    dataset = open_pictures(record.config)
     root = Path(record.config.data.name).expanduser()
     folders = _UniqueNames()
     classes = {name: to / folders.claim(folder_name(name, record.classes)) for name in record.classes}
@@ -212,6 +216,14 @@ def _write_png(pixels: Array, to: Path) -> None:
     image.fromarray(np.squeeze(pixels, axis=2) if pixels.shape[2] == 1 else pixels).save(to)
 
 
+def _require_images(record: Record) -> None:
+    if is_features_file(record.config.data.name):
+        raise InputError(
+            "labels", expected="a campaign on images, for class folders of images",
+            got=f"one on the features of {printable(record.config.data.name)}", fix="Export csv or jsonl.",
+        )  # fmt: skip
+
+
 def _require_empty(to: Path) -> None:
     if to.exists() and (not to.is_dir() or any(to.iterdir())):
         raise InputError(
@@ -224,13 +236,15 @@ def export_model(record: Record, format_: str, to: Path, member: int | None = No
     """Write the last saved members, or one of them: a folder that `Ensemble.load` reads, or an ONNX file.
 
     Both include the class names. Returns the largest difference of ONNX probabilities from torch's, or None for
-    safetensors. Raises InputError for an unknown format or if no weights are saved.
+    safetensors. Raises InputError for an unknown format, if no weights are saved, or if classes were merged or deleted
+    since the members were trained.
     """
+    from versionspace.campaign.inference import ModelInputs
     from versionspace.campaign.learner import load_learner
 
-    last = last_saved_round(record)
-    learner = load_learner(record.config, record.folder.weights(last.number), device="cpu")
-    names = tuple(record.classes)
+    saved = _saved_model(record)
+    names = saved.class_names()
+    learner = load_learner(record.config, saved.weights, device="cpu")
     if format_ == "onnx":
         if to.is_dir():
             raise InputError(str(to), expected="a file", got="a folder", fix="For example --out model.onnx.")
@@ -245,14 +259,13 @@ def export_model(record: Record, format_: str, to: Path, member: int | None = No
         )
     _require_empty(to)
     kept = learner if member is None else learner.only(member)
-    shape = image_shape(record.config)
+    inputs = ModelInputs.of(record.config, learner).to_about()
 
     def fill(folder: Path) -> None:
         kept.save(folder)
         about = {
             "classes": names, "dataset": record.config.data.name, "method": record.method, "seed": record.seed,
-            "round": last.number, "labels": last.labels,
-            "images": {"shape": shape, "fit": record.config.data.fit or "crop"},
+            "round": saved.round, "labels": saved.labels, **inputs,
         }  # fmt: skip
         (folder / "model.json").write_text(json.dumps(about, indent=2, ensure_ascii=False), encoding="utf-8")
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from versionspace.campaign.environment import numerics
 from versionspace.campaign.learner import Learner
-from versionspace.config import Config, first_ensemble_settings
+from versionspace.config import PATHS, Config, first_ensemble_settings
 from versionspace.data import DATASETS
 from versionspace.errors import InputError
 from versionspace.store import Lock, canonical_json, write_file, write_folder
@@ -96,9 +96,13 @@ class FirstEnsemble:
 
 
 def _without_path(start: str) -> dict[str, Any]:
-    """Return what a first ensemble depends on. A folder of images may be moved: ids are hashes of their content."""
+    """Return what a first ensemble depends on, without keys that are not set.
+
+    A folder of images may be moved, since ids are hashes of their content, and a features file, which is compared.
+    """
     values: dict[str, Any] = json.loads(start)
-    config = values["config"]
-    if config["data"]["name"] not in DATASETS:
-        config["data"]["name"] = ""
+    data = values["config"]["data"]
+    if data["name"] not in DATASETS:
+        data |= {key.removeprefix("data."): "" for key in PATHS}
+    values["config"]["data"] = {key: value for key, value in data.items() if value is not None}
     return values

@@ -13,10 +13,11 @@ from functools import cached_property
 import numpy as np
 
 from versionspace import rng
+from versionspace.campaign.id_sets import FileNames, among, without
 from versionspace.config import Config, Policy
-from versionspace.data import Dataset, Subset, draw, split
+from versionspace.data import Dataset, FolderImages, Subset, cache_folder, draw, file_backed, split
 from versionspace.errors import InputError
-from versionspace.store import FILE_NAMES, SPLIT_SETS, as_ids, pack_names, unpack_names
+from versionspace.store import FILE_NAMES, SPLIT_SETS, StoredNames, as_ids, pack_names
 from versionspace.text import printable
 from versionspace.types import Array, ArrayLike, ImageId, Ints
 
@@ -52,7 +53,7 @@ class Roles:
 
     def askable(self) -> Array:
         """Return the ids that a query method may choose."""
-        return self.pool[~np.isin(self.pool, np.concatenate([self.reference, self.audit]))]
+        return without(self.pool, np.concatenate([self.reference, self.audit]))
 
     def arrays(self) -> dict[str, Array]:
         """Return the ids by role, as they are stored."""
@@ -80,14 +81,15 @@ def draw_roles(config: Config, dataset: Dataset) -> Roles:
     )
     seed = rng.key(config.seed, "cut")
     audit = draw(dataset, drawn.pool, config.budget.audit, "audit", seed=seed, balanced=False)
-    rest = np.setdiff1d(drawn.pool, audit)
+    rest = without(drawn.pool, audit)
     held_out = 0 if len(drawn.validation) else min(MAX_REFERENCE, len(rest) // 5)
     reference = draw(dataset, rest, held_out, "reference", seed=seed, balanced=False)
     initial = drawn.initial
     if len(initial) and len(audit) + len(reference):
-        left = np.setdiff1d(rest, reference)
+        left = without(rest, reference)
         initial = draw(dataset, left, len(initial), "initial", seed=config.seed, balanced=data.balanced)
-    return Roles(drawn.pool, drawn.validation, drawn.test, initial, reference, audit)
+    pool = file_backed(drawn.pool, cache_folder())
+    return Roles(pool, drawn.validation, drawn.test, initial, reference, audit)
 
 
 def subsets_with_other_folders(dataset: Dataset, classes: tuple[str, ...]) -> set[str]:
@@ -104,6 +106,7 @@ class CampaignImages:
         roles: of the images that are present.
         all_roles: of all images that were present when the campaign began; by default the same.
         stored_files: the file of each image at that time, for a folder of images.
+        missing: images that are missing or have changed; by default those of ``all_roles`` that are not in ``roles``.
     """
 
     def __init__(
@@ -112,22 +115,31 @@ class CampaignImages:
         roles: Roles,
         all_roles: Roles | None = None,
         stored_files: Mapping[ImageId, str] | None = None,
+        missing: frozenset[ImageId] | None = None,
     ) -> None:
         self.dataset, self.roles = dataset, roles
         self.all_roles = roles if all_roles is None else all_roles
         self._own_subsets = {"validation": dataset.validation, "test": dataset.test}
         self._views: dict[str, ArrayLike] = {}
-        self._stored_files = stored_files or {}
-        pairs = [(getattr(self.all_roles, name), getattr(roles, name)) for name in SPLIT_SETS]
-        self.missing: frozenset[ImageId] = frozenset(
-            i for before, now in pairs if before is not now for i in as_ids(np.setdiff1d(before, now))
-        )
+        self.stored_files: Mapping[ImageId, str] = {} if stored_files is None else stored_files
+        if missing is None:
+            pairs = [(getattr(self.all_roles, name), getattr(roles, name)) for name in SPLIT_SETS]
+            missing = frozenset(i for before, now in pairs if before is not now for i in as_ids(without(before, now)))
+        self.missing: frozenset[ImageId] = missing
         """Images that are missing or have changed."""
 
     @cached_property
-    def files(self) -> dict[ImageId, str]:
+    def files(self) -> Mapping[ImageId, str]:
         """The file of each image of a folder; of a missing one, the file when the campaign began."""
-        return current_files(self.dataset, self._stored_files)
+        parts = [part for part in (self.dataset.train, self.dataset.validation, self.dataset.test) if part is not None]
+        stored = current_files(self.dataset, self.stored_files) if self.missing else {}
+        gone = {image: stored[image] for image in self.missing if image in stored}
+        return FileNames([(part.ids, part.files) for part in parts if part.files], gone)
+
+    @property
+    def decoded_on_access(self) -> bool:
+        """Whether pixels are not kept: reading them decodes files."""
+        return isinstance(self.dataset.train.images, FolderImages)
 
     @property
     def reference_set(self) -> str:
@@ -173,7 +185,7 @@ class CampaignImages:
     def expand_to_pool(self, values: Array) -> Array:
         """Return one value for each image of the pool as it began, from those of the present images; 0 for others."""
         expanded = np.zeros(len(self.all_roles.pool), values.dtype)
-        expanded[np.isin(self.all_roles.pool, self.roles.pool)] = values
+        expanded[among(self.all_roles.pool, self.roles.pool)] = values
         return expanded
 
     def _files(self, name: str) -> list[str]:
@@ -193,8 +205,9 @@ def restore_images(
     Raises InputError if images are missing. With ``allow_missing`` they are left out, and it raises only if hardly any
     image of the pool is left, or none to measure distances on.
     """
+    arrays = {**arrays, "pool": file_backed(arrays["pool"], cache_folder())}
     all_roles = Roles(**{name: arrays[name] for name in Roles.__dataclass_fields__})
-    files = unpack_names(arrays)
+    files = StoredNames(arrays)
     images = CampaignImages(dataset, _present(dataset, all_roles), all_roles, files)
     if images.missing and not allow_missing:
         raise InputError(
@@ -204,7 +217,7 @@ def restore_images(
         )  # fmt: skip
     if images.missing:
         _reject_other_folder(as_ids(all_roles.pool), images.missing, dataset)
-        _reject_missing_reference(as_ids(getattr(all_roles, images.reference_set)), images.missing, files)
+        reject_missing_reference(as_ids(getattr(all_roles, images.reference_set)), images.missing, files)
     return images
 
 
@@ -214,7 +227,7 @@ def _present(dataset: Dataset, roles: Roles) -> Roles:
     parts = {name: part for name, part in own.items() if part is not None}
     kept = {}
     for name, ids in roles.arrays().items():
-        present = np.isin(ids, parts.get(name, dataset.train).ids) if len(ids) else np.ones(0, np.bool_)
+        present = parts.get(name, dataset.train).has(ids)
         kept[name] = ids if present.all() else ids[present]
     return Roles(**kept)
 
@@ -229,9 +242,10 @@ def _reject_other_folder(pool: Sequence[ImageId], missing: Collection[ImageId], 
         )  # fmt: skip
 
 
-def _reject_missing_reference(
+def reject_missing_reference(
     reference: Sequence[ImageId], missing: Collection[ImageId], files: Mapping[ImageId, str]
 ) -> None:  # fmt: skip
+    """Raise InputError if all images that distances are measured on are missing."""
     if reference and all(i in missing for i in reference):
         raise InputError(
             "images", expected=f"at least one of the {len(reference)} images that distances are measured on",

@@ -118,7 +118,8 @@ class Executor(Protocol):
         exception propagate.
     Failures
         A job that fails, by an error of its own or because its process or machine died, is told as "failed" with a
-        message and listed in the `Outcome`; the others continue. Do not retry: the user fixes the cause and resumes.
+        message and listed in the `Outcome`; the others continue. Do not retry after an error: the user fixes the cause
+        and resumes. An executor of several machines may resume a job whose machine died on another one.
     Ctrl-C
         Catch KeyboardInterrupt, start no more jobs, stop the running ones (`run_job` takes an event for this, and stops
         within an epoch) and return an `Outcome` that says "stopped".

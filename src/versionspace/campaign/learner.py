@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, Self
 
 from versionspace.config import Config
-from versionspace.ensemble import Sizes, Training, find_recipe, read_training, sizes
+from versionspace.ensemble import PRECOMPUTED, Sizes, Training, find_recipe, read_training, sizes
 from versionspace.errors import InputError
-from versionspace.features import DEFAULT_EXTRACTOR, available
+from versionspace.features import DEFAULT_EXTRACTOR, available, make_extractor
 from versionspace.types import Array, ArrayLike
 
 if TYPE_CHECKING:
-    from versionspace.ensemble import MemberHistory, Normalisation, Opinions
+    from versionspace.ensemble import GroupTrainer, MemberHistory, Normalisation, Opinions
 
 Member = int | Literal["all"]
 
@@ -25,7 +25,7 @@ Member = int | Literal["all"]
 class Learner(Protocol):
     """What a campaign requires of a learner; `versionspace.Ensemble` is one.
 
-    Images are uint8 (N, H, W, channels), M is the number of members, C that of classes.
+    Images are uint8 (N, H, W, channels), or features (N, F) from a file; M is the number of members, C that of classes.
     """
 
     members: int
@@ -50,8 +50,8 @@ class Learner(Protocol):
     def statistics(self, images: ArrayLike, /) -> "Normalisation":
         """Return the normalisation for a pool of images."""
 
-    def predict_proba(self, images: ArrayLike, /) -> Array:
-        """Return probabilities (M, N, C)."""
+    def predict_proba(self, images: ArrayLike, members: bool = False) -> Array:
+        """Return the mean of the members' probabilities (N, C), or with ``members`` all of them, (M, N, C)."""
 
     def votes(self, images: ArrayLike, /) -> Array:
         """Return votes (M, N)."""
@@ -106,10 +106,11 @@ class LearnerKind:
     """Returns the settings of a fit, from a config and whether there are validation labels."""
     make: Callable[..., Learner] = _make_ensemble
     """Makes an unfitted learner from the network, the extractor's name and the options of `make_learner`."""
-    extractor: str | None = None
-    """The extractor whose features it sees; None for pixels."""
+    on_features: bool = False
+    """Whether it sees the features of the config's extractor instead of pixels."""
     image_side: int | None = None
-    """Pixels that the images of a person's folder are resized to; None leaves it to the config."""
+    """Pixels that the images of a person's folder are resized to, unless an extractor says so; None leaves it to the
+    config."""
 
 
 LEARNERS: dict[str, LearnerKind] = {
@@ -120,7 +121,7 @@ LEARNERS: dict[str, LearnerKind] = {
     # A small network trained from scratch needs few pixels, and is eight times as fast; a pretrained one needs as many
     # as it was made for.
     "small": LearnerKind("small", image_side=32),
-    "heads": LearnerKind("heads", _recipe_training, extractor=DEFAULT_EXTRACTOR, image_side=160),
+    "heads": LearnerKind("heads", _recipe_training, on_features=True, image_side=160),
 }
 """By the name in a config; another name is ``package.module:function`` of a user's own network."""
 _OWN = LearnerKind()
@@ -132,9 +133,20 @@ def learner_kind(net: str) -> LearnerKind:
 
 
 def default_net() -> str:
-    """Return the network for a person's folder: "heads" if their extractor is installed, else "small"."""
-    extractor = LEARNERS["heads"].extractor
-    return "heads" if extractor is not None and available(extractor) else "small"
+    """Return the network for a person's folder: "heads" if the default extractor is installed, else "small"."""
+    return "heads" if available(DEFAULT_EXTRACTOR) else "small"
+
+
+def extractor_name(config: Config) -> str | None:
+    """Return the name of the extractor whose features the learner sees; None for pixels and for features of a file."""
+    uses_extractor = learner_kind(config.ensemble.net).on_features and not config.data.holds_vectors
+    return config.ensemble.extractor if uses_extractor else None
+
+
+def image_side(net: str, extractor: str) -> int | None:
+    """Return the pixels that the images of a person's folder are resized to: as many as the extractor resizes to."""
+    kind = learner_kind(net)
+    return (make_extractor(extractor).side if kind.on_features else 0) or kind.image_side
 
 
 def training_of(config: Config, has_validation: bool) -> Training:
@@ -148,9 +160,12 @@ def group_sizes(config: Config, shape: tuple[int, int, int] | None = None) -> Si
 
 
 def check_learner(config: Config) -> None:
-    """Raise `InputError` if the network cannot be imported or does not accept the training settings."""
+    """Raise `InputError` if network or extractor cannot be used, or if the training settings are not accepted."""
     import_network(config.ensemble.net)
     training_of(config, has_validation=True)
+    extractor = extractor_name(config)
+    if extractor not in (None, DEFAULT_EXTRACTOR):
+        make_extractor(extractor)
 
 
 def make_learner(
@@ -163,13 +178,18 @@ def make_learner(
     members: int | None = None,
     threads: int | None = None,
     progress: Any = False,
+    trainer: "GroupTrainer | None" = None,
 ) -> Learner:
-    """Return an unfitted learner. Without ``normalisation``, it has the statistics of the pool."""
+    """Return an unfitted learner. Without ``normalisation``, it has the statistics of the pool.
+
+    ``trainer``: trains its groups of members elsewhere.
+    """
     kind = learner_kind(config.ensemble.net)
     learner = kind.make(
         import_network(config.ensemble.net), members=members or config.ensemble.members, classes=classes,
         seed=config.seed, device=config.machine.device, training=training, threads=threads, progress=progress,
-        normalisation=normalisation, extractor=kind.extractor,
+        normalisation=normalisation, trainer=trainer,
+        extractor=PRECOMPUTED if config.data.holds_vectors else extractor_name(config),
     )  # fmt: skip
     if normalisation is None:
         learner.normalisation = learner.statistics(pool())

@@ -12,11 +12,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from versionspace.campaign.datasets import Datasets
 from versionspace.campaign.jobs import LAST, Job, Listener, News, Outcome
 from versionspace.machine import cores
 from versionspace.subprocesses import close_input, forward_lines, send_line, start_child, wait_or_kill
+
+if TYPE_CHECKING:
+    from versionspace.ensemble import GroupTrainer
 
 _POLL_SECONDS = 0.5
 """How often the main thread wakes while no news arrive: Python runs signal handlers only then."""
@@ -34,6 +38,8 @@ class LocalExecutor:
 
     workers: int = 1
     datasets: Datasets = field(default_factory=Datasets, repr=False, compare=False)
+    trainer: "GroupTrainer | None" = None
+    """Trains groups of members elsewhere; only for one campaign at a time."""
 
     def execute(self, jobs: Sequence[Job], tell: Listener) -> Outcome:
         """Run all jobs. The first Ctrl-C stops fits within an epoch, a second one kills the workers."""
@@ -47,29 +53,28 @@ class LocalExecutor:
                 failed[news.folder] = news.text
             tell(news)
 
-        stopped = _run_here(ready, pass_on, self.datasets) if workers == 1 else _Workers(ready, workers, pass_on).run()
+        stopped = self._run_here(ready, pass_on) if workers == 1 else _Workers(ready, workers, pass_on).run()
         return Outcome(failed, stopped)
 
+    def _run_here(self, jobs: Sequence[Job], tell: Listener) -> bool:
+        """Run jobs in this process, one after another; return whether Ctrl-C stopped them."""
+        from versionspace.campaign.worker import run_job  # imports torch
 
-def _run_here(jobs: Sequence[Job], tell: Listener, datasets: Datasets) -> bool:
-    """Run jobs in this process, one after another; return whether Ctrl-C stopped them."""
-    from versionspace.campaign.worker import run_job  # imports torch
+        newest: News | None = None
 
-    newest: News | None = None
+        def pass_on(news: News) -> None:
+            nonlocal newest
+            newest = news
+            tell(news)
 
-    def pass_on(news: News) -> None:
-        nonlocal newest
-        newest = news
-        tell(news)
-
-    try:
-        for job in jobs:
-            run_job(job, pass_on, datasets=datasets)
-    except KeyboardInterrupt:
-        if newest is not None and newest.kind not in LAST:
-            tell(News(newest.folder, "stopped"))
-        return True
-    return False
+        try:
+            for job in jobs:
+                run_job(job, pass_on, datasets=self.datasets, trainer=self.trainer)
+        except KeyboardInterrupt:
+            if newest is not None and newest.kind not in LAST:
+                tell(News(newest.folder, "stopped"))
+            return True
+        return False
 
 
 _INTERRUPT = (-1, "")
@@ -91,7 +96,7 @@ class _Workers:
     def run(self) -> bool:
         """Run until no job is left; return whether Ctrl-C stopped it."""
         try:
-            with _on_interrupt(lambda: self.lines.put(_INTERRUPT)):
+            with on_interrupt(lambda: self.lines.put(_INTERRUPT)):
                 for number in range(len(self.processes)):
                     self._next_job(number)
                 while self.running:
@@ -165,7 +170,7 @@ class _Workers:
 
 
 @contextmanager
-def _on_interrupt(call: Callable[[], None]) -> Iterator[None]:
+def on_interrupt(call: Callable[[], None]) -> Iterator[None]:
     """Call ``call`` on Ctrl-C instead of raising KeyboardInterrupt.
 
     Without effect outside the main thread, which alone may set handlers, and where the process ignores Ctrl-C.

@@ -7,25 +7,27 @@ the events to commit. If it is killed before they are committed, running it agai
 import shutil
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from versionspace import rng
 from versionspace.campaign import stop_rules
+from versionspace.campaign.choice import Candidates, choose
+from versionspace.campaign.file_features import FileFeatures, computed_from_files
 from versionspace.campaign.first_ensemble import FirstEnsemble
+from versionspace.campaign.id_sets import among, without
+from versionspace.campaign.image_features import MEMBERS, ImageFeatures, feature_source
 from versionspace.campaign.images import CampaignImages
 from versionspace.campaign.learner import Learner, load_learner, make_learner, training_of
 from versionspace.campaign.metrics import audit_metrics, kappa, set_metrics
-from versionspace.campaign.validation import DROPOUT_METHODS
-from versionspace.config import Config, Policy, QueryConfig
-from versionspace.ensemble import Normalisation, Opinions
+from versionspace.config import Config, Policy
+from versionspace.data import progress_bar
+from versionspace.ensemble import GroupTrainer, Normalisation, Opinions
 from versionspace.errors import InputError
-from versionspace.query import TABLE, query
 from versionspace.store import (
     AuditMetrics,
     CampaignFolder,
@@ -38,7 +40,7 @@ from versionspace.store import (
     write_arrays,
     write_folder,
 )
-from versionspace.types import Array, ArrayLike, Floats, ImageId
+from versionspace.types import Array, ArrayLike, ImageId, Ints
 
 SPENT, EXHAUSTED = "budget", "the pool is exhausted"
 UNLABELLED = "the pool is exhausted and no image has a label"
@@ -92,6 +94,7 @@ class RoundRunner:
         threads: CPU threads; None: all cores.
         report: called with each `Step`, also from the threads that train.
         on_opinions: called with the members' predictions on each set of images, once in a round.
+        trainer: trains groups of members elsewhere; None: on this machine.
     """
 
     def __init__(
@@ -104,12 +107,31 @@ class RoundRunner:
         threads: int | None = None,
         report: Callable[[Step], None] = ignore_step,
         on_opinions: Callable[[Mapping[str, Opinions]], None] | None = None,
+        trainer: GroupTrainer | None = None,
     ) -> None:
         self.config, self.images, self.folder, self.first_ensemble = config, images, folder, first_ensemble
         self.threads, self.report, self.on_opinions = threads, report, on_opinions
-        self.policy = Policy.of(config)
+        self.policy, self.trainer = Policy.of(config), trainer
         self.rule = stop_rules.parse_rule(config.stop.when)
+        self.features = ImageFeatures(config, images, threads)
         self._normalisation: Normalisation | None = None
+
+    def use(self, images: CampaignImages) -> None:
+        """Run the following rounds on these images."""
+        self.images, self.features = images, ImageFeatures(self.config, images, self.threads)
+
+    def prepare(self) -> CampaignImages:
+        """Compute the features that are still lacking if they come straight from files; return the images to run on.
+
+        Images that cannot be decoded are left out and count as missing.
+        """
+        if computed_from_files(self.config) and self.images.decoded_on_access:
+            features = FileFeatures(self.config, self.images, self.threads)
+            lacking = features.lacking(np.arange(len(features.store.ids)))
+            with progress_bar("computing features", len(lacking), None if len(lacking) else False) as advance:
+                features.compute(lacking, advance)
+            self.use(features.campaign_images())
+        return self.images
 
     def run(self, state: State, number: int, *, size: int | None = None) -> list[Event]:
         """Fit, predict, measure and choose; return the events to commit together.
@@ -137,7 +159,7 @@ class RoundRunner:
         """Return the ids that may be asked for: never asked before, or unanswered in a round that was closed."""
         askable = self.images.roles.askable()
         taken = [i for i, (ask, _) in state.places.items() if i in state.labels or not ask.closed]
-        return askable[~np.isin(askable, np.array(taken, askable.dtype))]
+        return without(askable, np.array(taken, askable.dtype))
 
     def delete_intermediate_weights(self, state: State) -> None:
         """Delete the weights of rounds that are neither first nor last, if the config keeps only those."""
@@ -162,11 +184,11 @@ class RoundRunner:
         """Return the fitted members. Those of the first round may have been fitted for another method of the grid."""
         if self.first_ensemble is None or state.metrics:
             with self._stage(number, "fit", seconds):
-                return self._train(state, labels, number)
+                return self.train(state, labels, number)
 
         def train() -> Learner:
             self.report(Step(number, "fit"))
-            return self._train(state, labels, number)
+            return self.train(state, labels, number)
 
         def load(weights: Path) -> Learner:
             return load_learner(self.config, weights, self.threads)
@@ -175,13 +197,14 @@ class RoundRunner:
         seconds["fit"] = first.seconds
         return first.learner
 
-    def _train(self, state: State, labels: Mapping[ImageId, str], number: int) -> Learner:
-        truth = self.images.truth("validation")
+    def train(self, state: State, labels: Mapping[ImageId, str], number: int) -> Learner:
+        """Return members that are fitted on these labels with the random seeds of a round."""
+        truth = self._present_truth("validation", state)
         validation = None if truth is None else (self.images.of("validation"), truth)
         training = training_of(self.config, validation is not None)
         learner = make_learner(
             self.config, len(state.classes), lambda: self.images.of("pool"), training=training,
-            normalisation=self._normalisation, threads=self.threads,
+            normalisation=self._normalisation, threads=self.threads, trainer=self.trainer,
             progress=self._progress(number, self.config.ensemble.members * training.epochs),
         )  # fmt: skip
         self._normalisation = learner.normalisation
@@ -207,7 +230,7 @@ class RoundRunner:
         opinions = {
             name: learner.opinions(self.images.of(name)) for name in names if len(getattr(self.images.roles, name))
         }
-        reference_probs = learner.predict_proba(self.images.of(self.images.reference_set))
+        reference_probs = learner.predict_proba(self.images.of(self.images.reference_set), members=True)
         if self.on_opinions is not None:
             self.on_opinions(opinions)
         return _Fitted(number, state, labels, learner, opinions, reference_probs)
@@ -216,14 +239,14 @@ class RoundRunner:
         """Return the round's metrics; write its votes."""
         labels, opinions, reference = fitted.labels, fitted.opinions, self.images.reference_set
         sets = {
-            name: set_metrics(opinion.votes, opinion.majority, self._truth(name))
+            name: set_metrics(opinion.votes, opinion.majority, self._truth(name, fitted.state))
             for name, opinion in opinions.items()
             if name != "audit"
         }
         vote = opinions[reference].majority
         arrays = {"reference_vote": vote} | ({"test": opinions["test"].votes} if "test" in opinions else {})
-        if self.images.missing:
-            arrays["reference_ids"] = getattr(self.images.roles, reference)
+        if len(ids := getattr(self.images.roles, reference)) < len(getattr(self.images.all_roles, reference)):
+            arrays["reference_ids"] = ids
         fits = [history.fit for history in fitted.learner.history_]
         return RoundMetrics(
             labels=len(labels),
@@ -232,21 +255,30 @@ class RoundRunner:
             consistent=float(np.mean([fit == 1.0 for fit in fits])),
             epochs=float(np.mean([history.epochs for history in fitted.learner.history_])),
             diameter=sets[reference].pwd,
-            kappa=self._kappa(fitted.number, vote),
+            kappa=self._kappa(fitted.state, fitted.number, vote),
             audit=self._audit(fitted),
             sets=sets,
             votes_sha256=write_arrays(self.folder.votes(fitted.number), arrays),
         )
 
-    def _truth(self, name: str) -> Array | None:
+    def _truth(self, name: str, state: State) -> Array | None:
         if name in ("pool", "reference") and not self.policy.trust_folder_labels:
             return None
-        return self.images.truth(name)
+        return self._present_truth(name, state)
 
-    def _kappa(self, number: int, vote: Array) -> float | None:
+    def _present_truth(self, name: str, state: State) -> Array | None:
+        """Return the true classes of a set, by number among the present classes; None if one is unknown or deleted."""
+        truth = self.images.truth(name)
+        if truth is None or not state.class_list.edits:
+            return truth
+        now = tuple(map(state.class_list.current, self.images.dataset.classes))
+        numbers = _class_numbers(now, state.classes)[truth]
+        return numbers if (numbers < len(state.classes)).all() else None
+
+    def _kappa(self, state: State, number: int, vote: Array) -> float | None:
         """Return the agreement with the vote of the round before, on the images that were present in both.
 
-        Ids ascend, so both votes are in the same order.
+        Ids ascend, so both votes are in the same order. A vote for a class that was deleted since agrees with none.
         """
         path = self.folder.votes(number - 1)
         if number == 1 or not path.exists():
@@ -254,17 +286,27 @@ class RoundRunner:
         before, reference = read_arrays(path), self.images.reference_set
         ids_before = before.get("reference_ids", getattr(self.images.all_roles, reference))
         ids = getattr(self.images.roles, reference)
-        common = np.isin(ids_before, ids)
-        return kappa(before["reference_vote"][common], vote[np.isin(ids, ids_before)]) if common.any() else None
+        common = among(ids_before, ids)
+        if not common.any():
+            return None
+        vote_before = before["reference_vote"][common]
+        if state.class_list.edits:
+            vote_before = _class_numbers(state.model_classes[number - 1], state.classes)[vote_before]
+        return kappa(vote_before, vote[among(ids, ids_before)])
 
     def _audit(self, fitted: _Fitted) -> AuditMetrics | None:
-        """Return the accuracy on the audit; None if none of it is labelled."""
-        state, ids = fitted.state, as_ids(self.images.roles.audit)
-        names = {i: state.labels[i].name for i in ids if i in state.labels}
+        """Return the accuracy on the audit; None if none of it is labelled. It may have been extended by references."""
+        state, roles = fitted.state, self.images.roles
+        votes = {
+            i: vote
+            for name in ("audit", "reference") if name in fitted.opinions
+            for i, vote in zip(as_ids(getattr(roles, name)), fitted.opinions[name].majority.tolist(), strict=True)
+        }  # fmt: skip
+        asked = [i for ask in state.asks if ask.purpose == "audit" for i in ask.ids if i in votes and i in state.labels]
+        names = {i: state.labels[i].name for i in asked}
         answers = {i: state.classes.index(name) for i, name in names.items() if name is not None}
         if not answers:
             return None
-        votes = dict(zip(ids, fitted.opinions["audit"].majority.tolist(), strict=True))
         return audit_metrics(votes, answers, fitted.number, self.config.budget.confidence)
 
     def _labels_left(self, state: State) -> int:
@@ -294,8 +336,12 @@ class RoundRunner:
         ids = self.askable(fitted.state)
         votes = None
         if "pool" in fitted.opinions:
-            votes = fitted.opinions["pool"].votes[:, np.isin(self.images.roles.pool, ids)]
-        candidates = Candidates(ids, lambda: self.images.pixels(ids), votes, self._pixels(fitted.labels))
+            votes = fitted.opinions["pool"].votes[:, among(self.images.roles.pool, ids)]
+        labelled = np.asarray(list(fitted.labels), self.images.roles.pool.dtype)
+        of_images = None
+        if feature_source(self.config) != MEMBERS:
+            of_images = lambda: (self.features.of(ids), self.features.of(labelled))  # noqa: E731
+        candidates = Candidates(ids, lambda: self.images.pixels(ids), votes, self._pixels(fitted.labels), of_images)
         choice = choose(
             self.config.query, min(size, len(ids)), fitted.learner, candidates, fitted.reference_probs,
             len(fitted.state.classes), seed=rng.key(self.config.seed, "query", fitted.number),
@@ -304,6 +350,15 @@ class RoundRunner:
 
     def _pixels(self, ids: Mapping[ImageId, str]) -> ArrayLike:
         return self.images.pixels(np.asarray(list(ids), self.images.roles.pool.dtype))
+
+
+def _class_numbers(names: Sequence[str | None], classes: Sequence[str]) -> Ints:
+    """Return the number of each name among the classes; their count for a name that is none of them.
+
+    >>> _class_numbers(("cat", None, "dog"), ["dog", "cat"]).tolist()
+    [1, 2, 0]
+    """
+    return np.array([classes.index(name) if name in classes else len(classes) for name in names], np.int64)
 
 
 def _training_labels(state: State) -> dict[ImageId, str]:
@@ -315,61 +370,3 @@ def _training_labels(state: State) -> dict[ImageId, str]:
             fix="Label an image, or put the missing files back.",
         )  # fmt: skip
     return labels
-
-
-@dataclass(frozen=True)
-class Candidates:
-    """Images that may be asked for, and what is known about them."""
-
-    ids: Array
-    pixels: Callable[[], ArrayLike]
-    """Called only for methods that look at them."""
-    votes: Array | None
-    """(M, N) if they were computed for the metrics already."""
-    labelled: ArrayLike
-    """Pixels of the labelled images."""
-
-
-@dataclass(frozen=True)
-class Choice:
-    """Ids, best first, and their utilities."""
-
-    ids: Array
-    utilities: Floats
-
-
-def choose(
-    config: QueryConfig, k: int, learner: Learner, candidates: Candidates, reference_probs: Array | None, classes: int,
-    seed: int,
-) -> Choice:  # fmt: skip
-    """Return the k images that the query method asks for first. Only what the method needs is computed."""
-    method, member = TABLE[config.method], config.member
-    inputs: dict[str, Any] = {"ids": candidates.ids, "seed": seed}
-    if method.pool == "votes":
-        inputs["pool"] = learner.votes(candidates.pixels()) if candidates.votes is None else candidates.votes
-        inputs["classes"] = classes
-    elif config.method in DROPOUT_METHODS and member != "all":
-        inputs["pool"] = learner.mc_dropout_proba(candidates.pixels(), config.passes, member)
-    elif method.pool in ("either", "probs"):
-        inputs["pool"] = learner.predict_proba(candidates.pixels())
-    elif method.pool == "one member":
-        inputs["pool"] = learner.predict_proba(candidates.pixels())[int(member)][None]
-    if method.diameter is not None:
-        inputs["reference"] = reference_probs
-    if method.takes_vote:
-        inputs["vote"] = config.vote
-    if method.features:
-        inputs["features"] = _features(learner, candidates.pixels(), member)
-    if method.labelled:
-        inputs["labelled_features"] = _features(learner, candidates.labelled, member)
-    if method.perturbations:
-        sizes = learner.perturbations(candidates.pixels(), member)
-        inputs["perturbations"] = sizes.mean(axis=0) if member == "all" else sizes
-    ids, utilities = query(config.method, k, return_utilities=True, **inputs)
-    return Choice(ids, utilities)
-
-
-def _features(learner: Learner, images: ArrayLike, member: Any) -> Array:
-    """Return the features of one member (N, F), or of all members side by side (N, M·F)."""
-    features = learner.features(images, member)
-    return np.concatenate(list(features), axis=1) if member == "all" else features

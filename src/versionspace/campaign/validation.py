@@ -12,7 +12,7 @@ from versionspace.errors import InputError
 from versionspace.query import TABLE
 from versionspace.types import Ints
 
-DROPOUT_METHODS = ("bald", "batchbald")
+DROPOUT_METHODS = ("bald", "batchbald", "power-bald")
 """Methods that, as published, sample dropout masks of one network instead of members."""
 
 

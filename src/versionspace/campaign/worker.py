@@ -12,6 +12,7 @@ from versionspace.campaign.campaign import Campaign
 from versionspace.campaign.datasets import Datasets
 from versionspace.campaign.jobs import Job, Listener, News, NewsKind
 from versionspace.campaign.round import Step
+from versionspace.ensemble import GroupTrainer
 from versionspace.errors import VersionspaceError
 from versionspace.subprocesses import connect_to_parent
 
@@ -21,14 +22,16 @@ class Stopped(BaseException):
 
 
 def run_job(
-    job: Job, tell: Listener, *, stop: threading.Event | None = None, datasets: Datasets | None = None
+    job: Job, tell: Listener, *, stop: threading.Event | None = None, datasets: Datasets | None = None,
+    trainer: GroupTrainer | None = None,
 ) -> None:  # fmt: skip
     """Run a campaign until it ends, and report it to ``tell``.
 
     A `VersionspaceError` is reported as "failed". Other exceptions, KeyboardInterrupt included, propagate; so does
     `Stopped`, which is raised at the next step after ``stop`` was set. What was committed before is kept in each case.
     ``tell`` is never called concurrently, but steps of a fit come from the threads that train. ``datasets``: those that
-    this process has opened, so that its next job need not open them again.
+    this process has opened, so that its next job need not open them again. ``trainer``: trains groups of members
+    elsewhere.
     """
     one_at_a_time = threading.Lock()
 
@@ -47,6 +50,7 @@ def run_job(
             accept_different=job.accept_different,
             images=job.images,
             datasets=datasets,
+            trainer=trainer,
         ) as campaign:
             oracle = campaign.oracle()
             tell(_standing(job, campaign, "round", campaign.state.round))

@@ -4,7 +4,7 @@
 'digits'
 """
 
-from versionspace.config.differences import VOTE, differences, first_ensemble_settings, flat_settings
+from versionspace.config.differences import PATHS, VOTE, differences, first_ensemble_settings, flat_settings
 from versionspace.config.model import (
     BudgetConfig,
     ColdStartConfig,
@@ -31,6 +31,7 @@ from versionspace.config.toml import (
 )
 
 __all__ = [
+    "PATHS",
     "PRESETS",
     "VOTE",
     "BudgetConfig",

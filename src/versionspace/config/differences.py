@@ -10,6 +10,8 @@ _WITHOUT_EFFECT = ("grid", "machine")
 _NOTHING = "nothing"
 
 VOTE = "query.vote"
+PATHS = ("data.name", "data.features", "data.ids")
+"""Keys that name files of the user, which may be moved."""
 
 
 def differences(before: Config, now: Config, ignore: tuple[str, ...] = ()) -> list[str]:

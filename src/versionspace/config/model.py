@@ -1,25 +1,55 @@
 """The sections of a config and their keys. Unknown keys are rejected."""
 
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    field_validator,
+    model_serializer,
+    model_validator,
+)
 
+from versionspace.data import DATASETS, is_features_file
 from versionspace.ensemble import SIZES, Training, read_training
 from versionspace.errors import InputError
+from versionspace.features import DEFAULT_EXTRACTOR, absolute_name, find_maker
 from versionspace.query import find, names
+
+_ON_VECTORS = "heads"
+"""The network of this package that sees features."""
 
 
 class Section(BaseModel):
     """The base of all sections: frozen, strict about types, without unknown keys."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, validate_default=True)
+    _unwritten_defaults: ClassVar[tuple[str, ...]] = ()
+    """Keys that are left out of files and comparisons while they have their default, because campaigns that began
+    before there was such a key resume as they were."""
+
+    @model_serializer(mode="wrap")
+    def _leave_out_defaults(self, values: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        body: dict[str, Any] = values(self)
+        for key in self._unwritten_defaults:
+            if body.get(key) == type(self).model_fields[key].default:
+                del body[key]
+        return body
 
 
 class DataConfig(Section):
     """The images and their split. Sizes default to the paper's; for a folder, to all of its images."""
 
+    _unwritten_defaults = ("follow_links",)
+
     name: str
-    """The name of a dataset, or the path of a folder of images."""
+    """The name of a dataset, or the path of a folder of images or of a features file."""
+    features: str | None = None
+    """For a folder: a features file, whose vectors the learner uses in place of pixels."""
+    ids: str | None = None
+    """A text file that names the image of each row of ``features``, if that file does not."""
     pool: int | None = Field(None, ge=1)
     validation: int | None = Field(None, ge=0)
     test: int | None = Field(None, ge=0)
@@ -35,6 +65,8 @@ class DataConfig(Section):
     """For a folder: 1 for greyscale, 3 for colour."""
     fit: Literal["crop", "pad", "stretch"] | None = None
     """For a folder: how images are made square."""
+    follow_links: bool = True
+    """For a folder: whether links that lead out of it are followed; if not, they are left out."""
 
     @field_validator("classes", mode="before")
     @classmethod
@@ -48,13 +80,64 @@ class DataConfig(Section):
             raise ValueError("distinct class names that are not empty")
         return given
 
+    @model_validator(mode="after")
+    def _check_features(self) -> "DataConfig":
+        folder = self.name not in DATASETS and not is_features_file(self.name)
+        if self.features is not None and not folder:
+            raise InputError(
+                "data.features", expected="nothing, unless data.name is a folder of images",
+                got=f"{self.features} for {self.name}", fix="To use features alone, name their file in data.name.",
+            )  # fmt: skip
+        if self.ids is not None and self.features is None:
+            raise InputError(
+                "data.ids", expected="nothing without data.features", got=self.ids,
+                fix="Name the features file in data.features.",
+            )  # fmt: skip
+        return self
+
+    @property
+    def holds_vectors(self) -> bool:
+        """Whether the learner sees features from a file instead of pixels."""
+        return self.features is not None or (self.name not in DATASETS and is_features_file(self.name))
+
+
+def _read_extractor(key: str, name: str, *others: str) -> str:
+    """Return the name of an extractor with absolute paths; raise InputError if there is none of this name."""
+    try:
+        find_maker(name)
+    except InputError as error:
+        extractors = error.expected.rpartition(", or a ")[0].removeprefix("one of ")
+        raise InputError(
+            key, expected=f"one of {', '.join((*others, extractors))}", got=error.got, fix=error.fix
+        ) from error
+    return absolute_name(name)
+
 
 class EnsembleConfig(Section):
     """The members of the ensemble: samples of the version space."""
 
+    _unwritten_defaults = ("extractor",)
     net: str = "small"
-    """conv2, conv3, conv6, resnet18, small, heads, or ``package.module:function`` that returns your own network."""
+    """conv2, conv3, conv6, resnet18, small, heads, or ``package.module:function`` that returns your own network. With
+    features from a file: heads, which is then the default, or your own."""
     members: int = Field(20, ge=1)
+    extractor: str = DEFAULT_EXTRACTOR
+    """For heads: lite0, lite1, lite2, hf:NAME_OR_FOLDER, timm:NAME, torchvision:NAME, onnx:FILE, or
+    ``package.module:function`` that returns your own extractor. Paths are made absolute."""
+
+    @field_validator("extractor")
+    @classmethod
+    def _check_extractor(cls, extractor: str) -> str:
+        return _read_extractor("ensemble.extractor", extractor)
+
+    @model_validator(mode="after")
+    def _check_use(self) -> "EnsembleConfig":
+        if self.extractor != DEFAULT_EXTRACTOR and self.net != "heads":
+            raise InputError(
+                "ensemble.extractor", expected=f"none, since {self.net} sees pixels", got=repr(self.extractor),
+                fix='Leave it out, or set ensemble.net = "heads".',
+            )  # fmt: skip
+        return self
 
     @field_validator("net")
     @classmethod
@@ -68,6 +151,7 @@ class EnsembleConfig(Section):
 class QueryConfig(Section):
     """The choice of images to label."""
 
+    _unwritten_defaults = ("features",)
     method: str = "gvd"
     size: int = Field(10, ge=1)
     """Number of images per round."""
@@ -77,6 +161,16 @@ class QueryConfig(Section):
     """The member that bald, coreset, dfal, badge and batchbald use."""
     passes: int = Field(20, ge=2)
     """Number of Monte-Carlo dropout passes of bald and batchbald."""
+    features: str = "auto"
+    """The features in which methods measure distances: "members", "pixels" or an extractor such as "lite0". By default
+    those that the learner sees the images through, or else the members' own. coreset uses the members' unless another
+    source is named; badge always does."""
+
+    @field_validator("features")
+    @classmethod
+    def _check_features(cls, features: str) -> str:
+        sources = ("auto", "members", "pixels")
+        return features if features in sources else _read_extractor("query.features", features, *sources)
 
     @field_validator("method")
     @classmethod
@@ -118,8 +212,11 @@ class BudgetConfig(Section):
 class StopConfig(Section):
     """When to stop before the budget is spent."""
 
+    _unwritten_defaults = ("target",)
     when: str = ""
     """Rules joined by | and &: ``"flat(3, 0.002) & audit(0.9)"``; see docs/campaigns.md."""
+    target: float = Field(0.8, gt=0, lt=1)
+    """The accuracy that the audit must assure before the labelling page advises to stop."""
 
 
 class OracleConfig(Section):
@@ -136,10 +233,19 @@ class OracleConfig(Section):
 class ColdStartConfig(Section):
     """The first images to label if no labels are known."""
 
+    _unwritten_defaults = ("method",)
+    method: str = "maxherding"
+    """A query method that needs no model."""
     size: int | None = Field(None, ge=1)
-    """Number of images per ask; by default the number of classes."""
-    cap: int | None = Field(None, ge=1)
-    """Number of labels after which training starts even if a class has none; by default 10 × classes."""
+    """Number of labels before the first model; by default two for each class, but at most 15% of the budget."""
+
+    @field_validator("method")
+    @classmethod
+    def _check_method(cls, method: str) -> str:
+        possible = [name for name in names() if find(name).works_without_members]
+        if method not in possible:
+            raise ValueError(f"one of {', '.join(possible)}, which need no model")
+        return method
 
 
 class MeasureConfig(Section):
@@ -204,6 +310,42 @@ class Config(Section):
     machine: MachineConfig = MachineConfig()
     grid: GridConfig = GridConfig()
 
+    @model_validator(mode="before")
+    @classmethod
+    def _use_heads(cls, values: Any) -> Any:
+        """Set ``ensemble.net`` to heads if it is not set and the learner sees features from a file."""
+        data, ensemble = (values.get(name, {}) if isinstance(values, dict) else None for name in ("data", "ensemble"))
+        if not isinstance(data, dict) or not isinstance(ensemble, dict) or "net" in ensemble:
+            return values
+        name = data.get("name")
+        on_file = isinstance(name, str) and name not in DATASETS and is_features_file(name)
+        return values | {"ensemble": ensemble | {"net": _ON_VECTORS}} if on_file or data.get("features") else values
+
+    @model_validator(mode="after")
+    def _check_net(self) -> "Config":
+        net = self.ensemble.net
+        if self.data.holds_vectors and net in SIZES and net != _ON_VECTORS:
+            raise InputError(
+                "ensemble.net", expected=f"{_ON_VECTORS}, since {self.data.features or self.data.name} holds features",
+                got=f"{net}, which sees pixels", fix=f"Leave it out, or set it to {_ON_VECTORS} or your own network.",
+            )  # fmt: skip
+        return self
+
+    @model_validator(mode="after")
+    def _check_sources(self) -> "Config":
+        """Reject extractors and pixels where the items are vectors."""
+        named = {
+            "ensemble.extractor": (self.ensemble.extractor, (DEFAULT_EXTRACTOR,)),
+            "query.features": (self.query.features, ("auto", "members")),
+        }
+        for key, (value, possible) in named.items():
+            if self.data.holds_vectors and value not in possible:
+                raise InputError(
+                    key, expected=f"none, since {self.data.features or self.data.name} holds features",
+                    got=repr(value), fix="Leave it out.",
+                )  # fmt: skip
+        return self
+
     @model_validator(mode="after")
     def _check_training(self) -> "Config":
         self.training_for(has_validation=True)
@@ -238,4 +380,6 @@ class Config(Section):
         values["query"]["method"] = method
         if not find(method).takes_vote:
             values["query"]["vote"] = "soft"
+        if not find(method).features:
+            values["query"]["features"] = "auto"
         return Config.model_validate(values)

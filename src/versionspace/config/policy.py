@@ -24,6 +24,8 @@ class Policy:
     keep_every_round: bool
     """Save the members of every round when it ends, since labelling may stop after any of them. Which saved members
     stay on disk is the config's ``keep``."""
+    train_on_audit: bool
+    """Once the campaign has ended, train a final model on all labels, also on those of the audit."""
 
     @classmethod
     def of(cls, config: Config) -> "Policy":
@@ -31,12 +33,14 @@ class Policy:
 
         >>> from versionspace.config import read_config
         >>> Policy.of(read_config("demo"))
-        Policy(reproducible=True, allow_missing=False, trust_folder_labels=True, keep_every_round=False)
+        Policy(reproducible=True, allow_missing=False, trust_folder_labels=True, keep_every_round=False,
+               train_on_audit=False)
         """
         person = answered_by_person(config)
         return cls(
-            reproducible=not person, allow_missing=person, trust_folder_labels=not person, keep_every_round=person
-        )
+            reproducible=not person, allow_missing=person, trust_folder_labels=not person, keep_every_round=person,
+            train_on_audit=person,
+        )  # fmt: skip
 
 
 def answered_by_person(config: Config) -> bool:
