@@ -98,7 +98,7 @@ class Home:
         self.port = self.socket.getsockname()[1]
         self.base = f"http://127.0.0.1:{self.port}"
         self.address = f"{self.base}/?token={self.token}"
-        self.truth = getattr(service, "truth", {})
+        self.folder, self.truth = service.campaign.folder.path, getattr(service, "truth", {})
         self.showing = ImageEncoder(service.photos, service.campaign.dataset)
         self.app, self.door = create_app(service, None, self.showing), Access(self.token, self.port)
         config = uvicorn.Config(Guard(self.app, self.door), log_level="critical", lifespan="off")

@@ -1,12 +1,14 @@
 """``versionspace label`` as it is typed."""
 
 import json
+import socket
 import subprocess
 import sys
 from hashlib import sha256
 
 import pytest
 
+import versionspace as vs
 from label.serving import COMMAND, Client, Server
 from versionspace.cli.label import label
 from versionspace.errors import VersionspaceError
@@ -39,11 +41,47 @@ def test_a_new_campaign_begins_in_its_own_folder_and_is_locked_to_it(folder):
             assert key["token"] in line
             assert (place / ".label.json").stat().st_mode & 0o077 == 0, "the key is for its owner alone"
             assert read_campaign(place).config.budget.total == 40
-            assert "no other process" in typed(campaign=place)
+            assert f"one whose page is open at {line.split()[-1]}. Label there" in typed(campaign=place)
+            with vs.label_folder(folder.photos, "0,1", net="small", campaign=place.with_name("other")) as other:
+                assert "in use by process" in typed(campaign=other.folder.path), "it has no page"
             assert "no change for the campaign" in typed(folder.photos, campaign=place, classes="0,1")
         finally:
             process.kill()
     assert sorted(p.name for p in folder.photos.iterdir() if not p.name.endswith(".png")) == []
+
+
+def test_what_is_not_read_is_listed_when_labelling_begins(folder):
+    (folder.photos / "broken.jpg").write_text("no image")
+    (folder.photos / "old.jxl").write_text("another")
+    (folder.photos / "away.png").symlink_to(__file__)
+    for number in range(30):
+        (folder.photos / f"z{number:02}.svg").write_text("x")
+    with Server(folder.campaign(40, data={"follow_links": False})) as server:
+        said = (server.folder / ".server.log").read_text().splitlines()
+    start = said.index("33 files are not read:")
+    assert said[start + 1] == "  away.png: a link that leads out of the folder"
+    assert said[start + 2].startswith("  broken.jpg: not a JPEG, PNG")
+    assert said[start + 3].startswith("  old.jxl: .jxl files are not supported")
+    assert said[start + 21 : start + 23] == ["  and 13 more", "--follow-links follows such links, in a new campaign."]
+
+
+def test_a_port_that_was_chosen_must_be_free(folder):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        said = typed(campaign=folder.campaign(40), port=port)
+        assert said.startswith(f"--port: expected a free port, got {port} (")
+    with Server(folder.photos.with_name("photos.versionspace"), "--port", str(port)) as server:
+        assert f":{port}/" in server.address
+
+
+def test_the_port_of_the_last_start_is_left_to_others(folder):
+    with Server(folder.campaign(40)) as server:
+        before = server.address
+        server.stop()
+        port = int(before.split(":")[2].partition("/")[0])
+        with socket.create_server(("127.0.0.1", port)):
+            server.start()
+            assert server.address != before
 
 
 def test_the_same_address_and_key_serve_again_after_a_restart(folder):

@@ -110,7 +110,7 @@ def test_bombs_scripts_and_damaged_files_are_not_shown(content, tmp_path):
     Image.new("L", (9, 9)).save(tmp_path / "fine.png")
     showing = ImageEncoder(tmp_path, load(tmp_path, cache=tmp_path / "cache", progress=False))
     (tmp_path / "bad.png").write_bytes(content)
-    showing.files[image] = "bad.png"
+    showing.files = {image: "bad.png"}
     with pytest.raises(ImageUnavailable, match="bad.png"):
         showing.image(image)
     assert image in showing.trouble
@@ -125,7 +125,7 @@ def test_links_and_paths_that_leave_the_folder_are_refused(tmp_path):
     image = sha256(secret.read_bytes()).hexdigest()
     (photos / "link.png").symlink_to(secret)
     for file in ("link.png", "../secret.png", str(secret)):
-        showing.files[image] = file
+        showing.files = {**showing.files, image: file}
         with pytest.raises(ImageUnavailable, match="leads out"):
             showing.image(image)
     with pytest.raises(ImageUnavailable) as why:

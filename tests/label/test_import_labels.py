@@ -1,13 +1,19 @@
 """Labels that are there before the first click: they come on top of the budget, and what fits no image is said."""
 
+import socket
+
 import pytest
 from typer.testing import CliRunner
 
 import versionspace as vs
+from versionspace.cli.label import label
 from versionspace.cli.main import app
 from versionspace.errors import InputError
 from versionspace.label.create import new_config
+from versionspace.label.export import labels_csv
 from versionspace.label.service import LabelService
+
+UNLABELLED = ("unsure", "bad image", "skipped")
 
 
 @pytest.fixture
@@ -101,8 +107,8 @@ def test_rows_may_name_any_copy_of_an_image(folder, tmp_path, caplog):
     assert set(found.names.values()) == {"1"}
     assert found.unknown == ()
     vs.label_folder(folder.photos, folder.classes, budget=30, net="small", labels=table).close()
-    assert caplog.messages == [
-        f"known.csv: 1 image has several classes and is not imported, such as z{files[0]} (1, 2)"
+    assert caplog.messages[1:] == [
+        f"known.csv: not imported: 2 with several classes: z{files[0]} (1, 2), {files[0]} (1, 2)"
     ]
 
 
@@ -127,12 +133,47 @@ def test_what_export_writes_as_csv_is_read_back(folder, tmp_path, way):
     assert found.unknown[0].endswith(files[ids[0]])
 
 
+@pytest.mark.parametrize("form", ["csv", "label-studio", "page"])
+def test_why_an_image_has_no_class_survives_the_way_out_and_is_said_on_the_way_in(folder, tmp_path, caplog, form):
+    with vs.label_folder(folder.photos, folder.classes, budget=120, net="small") as campaign:
+        ids = campaign.propose().ids
+        reasons = dict(zip(ids, ("unsure", "bad image", "skipped", None, "undone"), strict=False))
+        campaign.accept(dict.fromkeys(ids, "1"))
+        for image, reason in reasons.items():
+            campaign.accept({image: None}, shown={"reason": reason} if reason else {})
+        files, state = campaign.images.files, campaign.state
+    out = tmp_path / "out.txt"
+    if form == "page":
+        out.write_text(labels_csv(state, files))
+    else:
+        export = ["export", str(campaign.folder.path), "--labels", form, "--out", str(out)]
+        assert CliRunner().invoke(app, export).exit_code == 0
+    caplog.set_level("INFO")
+    with vs.label_folder(
+        folder.photos, folder.classes, net="small", labels=out, campaign=tmp_path / "other", budget=40
+    ) as again:
+        taken = set(again.state.labels)
+    unit = "tasks" if form == "label-studio" else "rows"
+    held_out = sorted(files[i] for i in set(ids) - set(reasons) - taken)
+    assert held_out
+    names = {reason: [files[i] for i, why in reasons.items() if (why or "skipped") == reason] for reason in UNLABELLED}
+    said = [message for message in caplog.messages if not message.startswith("Reading ")]
+    assert said[:4] == [
+        f"out.txt: {len(taken)} of {len(ids) - 1} {unit} imported",
+        f"out.txt: not imported: 1 without a class (bad image): {names['bad image'][0]}",
+        f"out.txt: not imported: 2 without a class (skipped): {', '.join(names['skipped'])}",
+        f"out.txt: not imported: 1 without a class (unsure): {names['unsure'][0]}",
+    ]
+    assert said[4].startswith(f"out.txt: not imported: {len(held_out)} held out to measure on: ")
+
+
 def test_names_that_fit_no_image_are_said_once(folder, table, caplog):
     with table.open("a") as more:
         more.write("".join(f"gone/{n}.png,1\n" for n in range(7)))
     vs.label_folder(folder.photos, folder.classes, budget=30, net="small", labels=table).close()
-    assert caplog.messages == [
-        "known.csv: 7 of its names match no image of the folder, such as gone/0.png, gone/1.png, gone/2.png"
+    assert caplog.messages[1:] == [
+        "known.csv: not imported: 7 without exactly one matching image: gone/0.png, gone/1.png, gone/2.png, "
+        "gone/3.png, gone/4.png and 2 more"
     ]
     caplog.clear()
     vs.label_folder(folder.photos).close()
@@ -142,13 +183,22 @@ def test_names_that_fit_no_image_are_said_once(folder, table, caplog):
 def test_names_in_the_folders_own_table_that_fit_no_image_are_said(folder, table, caplog):
     (folder.photos / "labels.csv").write_text(table.read_text() + "lost.png,1\n")
     vs.label_folder(folder.photos, folder.classes, budget=30, net="small").close()
-    (said,) = caplog.messages
-    assert "1 of its names match no image of the folder, such as lost.png" in said
+    assert caplog.messages[1:] == [
+        "class folders or labels.csv: not imported: 1 without exactly one matching image: lost.png"
+    ]
 
 
-def test_when_all_fit_nothing_is_said(folder, table, caplog):
+def test_when_all_fit_nothing_is_warned_of(folder, table, caplog):
     vs.label_folder(folder.photos, folder.classes, budget=30, net="small", labels=table).close()
     assert caplog.messages == []
+
+
+def test_the_command_says_how_many_rows_it_imports(folder, table, capfd):
+    with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(InputError, match="--port"):
+        label(folder.photos, "0,1,2", net="small", labels=table, port=taken.getsockname()[1], browser=False)
+    with vs.label_folder(folder.photos) as campaign:
+        rows = len(table.read_text().splitlines()) - 1
+        assert f"known.csv: {campaign.state.spent()} of {rows} rows imported\n" in capfd.readouterr().err
 
 
 def test_of_the_folders_own_table_the_labels_of_the_chosen_classes_are_taken(folder, table, caplog):
@@ -169,8 +219,9 @@ def test_that_none_of_its_classes_was_chosen_is_said_too(folder, table, caplog):
     (folder.photos / "labels.csv").write_text(table.read_text() + "lost.png,1\n")
     with vs.label_folder(folder.photos, ("cat", "dog"), budget=30, net="small") as campaign:
         assert campaign.state.labels == {}
-    first, second = caplog.messages
-    assert "1 of its names match no image of the folder, such as lost.png" in first
+    count, first, second = caplog.messages
+    assert count.endswith("labels.csv: 0 of 1 images imported")
+    assert "not imported: 1 without exactly one matching image: lost.png" in first
     assert "labels of 0, 1, 2 are not imported, since 0, 1, 2 are not among the classes cat, dog" in second
 
 

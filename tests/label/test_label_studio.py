@@ -103,10 +103,10 @@ def test_of_several_choices_none_is_taken_and_that_is_said(odd, tmp_path, caplog
     found = [annotated(questions), task(image="a#1.png")]
     assert taken(odd, found, path) == {"a#1.png": "1"}
     vs.label_folder(odd.photos, odd.classes, budget=30, net="small", labels=path).close()
-    assert caplog.messages == ["x.json: 1 image has several classes and is not imported, such as a+b.png (1, 2)"]
-    with pytest.raises(
-        InputError, match=r"none of 1, such as 'a\+b.png'; 1 image has several classes and is not imported"
-    ):
+    assert caplog.messages == [
+        "x.json: 1 of 2 tasks imported", "x.json: not imported: 1 with several classes: a+b.png (1, 2)",
+    ]  # fmt: skip
+    with pytest.raises(InputError, match=r"none in 1 tasks; 1 with several classes: a\+b.png \(1, 2\)"):
         taken(odd, found[:1], path)
 
 

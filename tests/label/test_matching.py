@@ -10,8 +10,8 @@ import versionspace as vs
 from versionspace.data import Dataset, Subset
 from versionspace.errors import InputError
 from versionspace.label.export import labels_csv
-from versionspace.label.import_labels import match_rows
 from versionspace.label.label_studio import LabelledFile, spellings
+from versionspace.label.matching import match_rows
 
 
 def images(*files):
@@ -121,7 +121,7 @@ def test_two_classes_for_an_image_are_none(tmp_path, both):
     named = [LabelledFile((name,), label) for name, label in zip(both, ("cat", "dog"), strict=True)]
     found = match_rows(images(*FLAT), [*named, LabelledFile((both[0].replace("a", "b"),), "cat")], tmp_path / "photos")
     assert found.names == {"b.png": "cat"}
-    assert found.notes == (f"1 image has several classes and is not imported, such as {both[0]} (cat, dog)",)
+    assert found.ambiguous == tuple(f"{name} (cat, dog)" for name in both)
 
 
 def test_two_spellings_of_an_accent_are_two_files():
@@ -167,5 +167,5 @@ def test_a_label_does_not_go_to_what_has_the_name_of_its_image_now(folder, tmp_p
     assert changed.name not in given
     for i in ids[1:]:
         (folder.photos / again.images.files[i]).unlink()
-    with pytest.raises(InputError, match=f"expected labels for images of this folder, got none of {len(ids)}"):
+    with pytest.raises(InputError, match=f"expected labels for images of this folder, got none in {len(ids)} "):
         vs.label_folder(folder.photos, folder.classes, net="small", labels=path, campaign=tmp_path / "newer")

@@ -163,9 +163,9 @@ def test_two_rounds_are_compared_on_the_images_of_both(folder, files):
     write_arrays(votes(2), {"reference_vote": draw[0][:-1], "reference_ids": reference[:-1]})
     files.remove(*reference[:3])
     with vs.label_folder(folder.photos) as campaign:
-        assert campaign.runner._kappa(2, draw[1][3:]) == kappa(draw[0][3:], draw[1][3:])
-        assert campaign.runner._kappa(3, draw[1][3:]) == kappa(draw[0][3:-1], draw[1][3:-1])
-        assert campaign.runner._kappa(4, draw[1][3:]) is None
+        assert campaign.runner._kappa(campaign.state, 2, draw[1][3:]) == kappa(draw[0][3:], draw[1][3:])
+        assert campaign.runner._kappa(campaign.state, 3, draw[1][3:]) == kappa(draw[0][3:-1], draw[1][3:-1])
+        assert campaign.runner._kappa(campaign.state, 4, draw[1][3:]) is None
 
 
 def test_without_reference_images_opening_fails_and_labels_can_be_exported(folder, files):
@@ -221,7 +221,7 @@ def test_the_page_lists_missing_images_and_never_asks_for_them(folder, files):
             service.answer("tab", "", [Answer(f"answer-{n}", "class", question.image, folder.truth[question.image])])
         service.answer("tab", "", [Answer("answer-u", "undo", mine[2].image, undoes="answer-2")])
         rows = np.arange(len(service.pool))
-        save_guesses(campaign.folder, Guesses.of(1, folder.classes, rows % 3, 0.4 + rows / 1000, service.pool))
+        save_guesses(campaign.folder, Guesses.of(1, folder.classes, rows % 3, 0.4 + rows / 1000, service.pool), 0)
         about = {i: service.pool.index(i) for i in service.pool}
     gone = [mine[0].image, mine[2].image, mine[3].image]
     files.remove(*gone)
@@ -254,7 +254,7 @@ def test_the_service_leaves_out_images_that_the_trainer_found_missing(folder, fi
         first, second, third = (question.image for question in questions)
         for n, image in enumerate((first, second)):
             service.answer("tab", "", [Answer(f"answer-{n}", "class", image, folder.truth[image])])
-        unseen = [i for i in service.farthest_first.ids if i not in campaign.state.places]
+        unseen = [i for i in service.covering.ids if i not in campaign.state.places]
         service.set_missing([first, third, *unseen])
         assert service.class_counts() == {c: int(c == folder.truth[second]) for c in folder.classes}
         service.answer("tab", "", [Answer("corrected", "skip", first)])
@@ -275,17 +275,17 @@ def test_restored_files_are_asked_for_without_a_restart(folder):
         )
         service.answer("tab", "eve", [Answer("answer-2", "class", second, folder.truth[second])])
         service.answer("tab", "anna", [Answer("answer-u", "undo", first, undoes="answer-0")])
-        unseen = [i for i in service.farthest_first.ids if i not in campaign.state.places]
-        whole = service.farthest_first.choose(5)
+        unseen = [i for i in service.covering.ids if i not in campaign.state.places]
+        whole = service.covering.choose(5)
         assert (service.history.returned, list(service.history.doubtful)) == ({first: "anna"}, [second])
         service.set_missing([first, second, *unseen])
-        assert (service.history.returned, list(service.history.doubtful), service.farthest_first.left) == ({}, [], 0)
+        assert (service.history.returned, list(service.history.doubtful), service.covering.left) == ({}, [], 0)
         assert first not in {question.image for question in service.next_questions("tab", "anna", (), 12).questions}
         service.set_missing(unseen[:1])
-        assert service.farthest_first.left == len(unseen) - 1, "all but one are back"
+        assert service.covering.left == len(unseen) - 1, "all but one are back"
         service.set_missing([])
         assert (service.history.returned, list(service.history.doubtful)) == ({first: "anna"}, [second])
-        assert service.farthest_first.choose(5) == whole
+        assert service.covering.choose(5) == whole
         assert service.next_questions("tab", "anna", (), 1).questions[0].image == first
         while questions := service.next_questions("tab", "anna", (), 12).questions:
             service.answer("tab", "anna", [Answer(f"a-{q.image[:20]}", "bad", q.image) for q in questions])

@@ -25,7 +25,7 @@ def table(browser, tmp_path, monkeypatch):
     monkeypatch.setenv("VERSIONSPACE_CACHE", str(tmp_path / "cache"))
     with ExitStack() as stack:
 
-        def opened(classes=("0", "1", "2"), query="", clock=False):
+        def opened(classes=("0", "1", "2"), query="", clock=False, **options):
             folder = Folder(tmp_path, 200, 10)
             folder.classes = classes
             service = LabelService(stack.enter_context(Campaign.open(folder.campaign(150))))
@@ -34,7 +34,7 @@ def table(browser, tmp_path, monkeypatch):
             votes = {"majority": np.zeros(size, np.int32), "agreement": np.full(size, 0.9, np.float32)}
             service.guesses = Guesses.of(1, classes, ids=service.pool, **votes)
             home = stack.enter_context(Home(service))
-            context = browser.new_context(viewport={"width": 1280, "height": 800})
+            context = browser.new_context(**{"viewport": {"width": 1280, "height": 800}} | options)
             stack.callback(context.close)
             page = context.new_page()
             if clock:
@@ -242,8 +242,10 @@ def test_of_two_grids_on_their_way_the_one_that_was_asked_for_last_is_shown(tabl
     person.service.guesses = Guesses.of(1, ("0", "1", "2"), ids=person.service.pool, **votes)
     grid(person)
     page.route("**/api/grid", lambda route: route.continue_() if held else held.append(route))
-    page.keyboard.press("2")
-    page.wait_for_timeout(100)
+    with page.expect_request("**/api/grid"):
+        page.keyboard.press("2")
+    while not held:
+        page.wait_for_timeout(20)
     with page.expect_response("**/api/grid"):
         page.keyboard.press("1")
     with page.expect_response("**/api/grid"):
@@ -460,9 +462,10 @@ def test_letters_are_commands_while_digits_reach_every_class_and_change_with_the
     page.keyboard.press("n")
     page.keyboard.type("urchin")
     page.keyboard.press("Enter")
+    page.wait_for_selector("#adding", state="hidden")
     page.wait_for_function("() => document.querySelector('[data-kind=unsure] kbd').textContent === '. U'")
     page.keyboard.press("u")
-    assert page.locator("#find").input_value() == "u"
+    page.wait_for_function("() => document.querySelector('#find').value === 'u'")
     page.keyboard.press("Enter")
     page.wait_for_function("() => document.querySelectorAll('#rail button').length === 2")
     assert stored(person) == ["unsure", "urchin"]

@@ -51,7 +51,7 @@ def commit_round(service, round_, ids, agreement=1.0, audit=None):
 
 
 def never_asked(service, count):
-    return [i for i in service.farthest_first.ids if i not in service.state.places][:count]
+    return [i for i in service.covering.ids if i not in service.state.places][:count]
 
 
 def test_no_image_is_served_twice_and_every_answer_is_in_the_ledger(service):
@@ -72,16 +72,16 @@ def test_views_of_a_running_service_equal_those_after_a_restart(service):
     ])  # fmt: skip
     fresh = LabelService(service.campaign)
     assert (service.history, service.asks, service.counts) == (fresh.history, fresh.asks, fresh.counts)
-    assert service.farthest_first.choose(6) == fresh.farthest_first.choose(6)
+    assert service.covering.choose(6) == fresh.covering.choose(6)
     assert service.spent() == 4 - 2 + 1
 
 
-def test_cold_start_asks_diverse_images_until_each_class_has_a_label(service):
+def test_the_first_model_is_trained_once_two_classes_have_two_labels_each(service):
     assert service.next_round_size() is None
     while service.in_cold_start():
         label(service, 1, session=f"s{service.spent()}")
-    assert all(service.class_counts().values())
-    assert service.next_round_size() is not None, "each class has a label"
+    assert sorted(service.class_counts().values())[-2] == 2
+    assert service.next_round_size() is not None
     assert (
         not service.asks.of_audit()
         or service.next_questions("t", "", (), 1).questions[0].image in service.asks.of_audit()
@@ -321,7 +321,7 @@ def test_images_of_a_grid_are_asked_once_answered_even_after_a_restart(service):
     commit_round(service, 2, [shown[8], *(i for i in never_asked(service, 20) if i not in shown)], agreement=0.8)
     hidden = service.campaign.images.roles.reference[0]
     later = LabelService(service.campaign)
-    answers = [reply(i, "1", f"g-{i[:20]}", grid=True) for i in (*shown, hidden)]
+    answers = [reply(i, "1", f"g-{i[:20]}", grid="one") for i in (*shown, hidden)]
     assert [r.uid for r in later.answer("tab", "", answers).refused] == [f"g-{hidden[:20]}"], (
         "reference images are never asked"
     )
@@ -329,7 +329,7 @@ def test_images_of_a_grid_are_asked_once_answered_even_after_a_restart(service):
     ask, _ = later.state.places[shown[0]]
     assert (ask.ids, ask.purpose, ask.round) == (tuple(shown[:8]), "query", 2)
     assert ask.utilities == pytest.approx([0.2] * 8)
-    assert later.farthest_first.left == len(never_asked(later, 200))
+    assert later.covering.left == len(never_asked(later, 200))
     assert later.state.problems == []
 
 
@@ -349,7 +349,7 @@ def test_a_grid_respects_the_budget_and_the_images_of_all_tabs(service):
 def test_diverse_images_exclude_those_shown_in_a_grid(service):
     label(service, 12)
     commit_round(service, 1, [], agreement=0.8)
-    unlike = list(service.farthest_first.choose(9))
+    unlike = list(service.covering.choose(9))
     service.leases.acquire("tab", unlike)
     served = images(service.next_questions("other", "", service.asks.of_audit(), 5))
     assert len(served) == 5
@@ -368,7 +368,8 @@ def test_the_guess_is_sent_only_to_tabs_that_show_it(service):
 
 
 def test_a_class_added_later_can_be_used(service):
-    assert service.add_class("new one") == ["0", "1", "2", "new one"]
+    service.edit_classes(lambda campaign: campaign.add_class("new one"))
+    assert service.state.classes == ["0", "1", "2", "new one"]
     image = service.next_questions("tab", "", (), 1).questions[0].image
     assert service.answer("tab", "", [reply(image, "new one", "uses-it")]).stored
     assert service.class_counts()["new one"] == 1
@@ -393,7 +394,7 @@ def test_a_campaign_ends_when_every_image_is_skipped(folder):
 
 
 def test_an_ask_that_cannot_be_stored_changes_nothing(service):
-    left, sql = service.farthest_first.left, service.campaign._ledger._connection
+    left, sql = service.covering.left, service.campaign._ledger._connection
     sql.execute("PRAGMA max_page_count = 1")  # SQLite cannot grow the file, as on a full disk
     failed = 0
     for number in range(60):
@@ -406,7 +407,7 @@ def test_an_ask_that_cannot_be_stored_changes_nothing(service):
     assert service.state.ended == ""
     sql.execute("PRAGMA max_page_count = 1000000")
     asked = {i for ask in service.state.asks if ask.purpose != "audit" for i in ask.ids}
-    assert service.farthest_first.left == left - len(asked) > 0
+    assert service.covering.left == left - len(asked) > 0
     service.now = LEASE_SECONDS + 1
     label(service, service.budget, session="room")
     assert service.spent() == service.budget
@@ -414,11 +415,11 @@ def test_an_ask_that_cannot_be_stored_changes_nothing(service):
 
 
 def test_choosing_diverse_images_changes_nothing_until_they_are_asked(service):
-    first = service.farthest_first.choose(6)
-    assert service.farthest_first.choose(6) == first
-    assert list(service.farthest_first.choose(3)) == list(first)[:3], "each is the farthest from all before it"
+    first = service.covering.choose(6)
+    assert service.covering.choose(6) == first
+    assert list(service.covering.choose(3)) == list(first)[:3], "each is the farthest from all before it"
     service.campaign.commit([proposal_event(0, 1, "cold start", np.array(list(first)), np.zeros(6))])
-    assert not set(service.farthest_first.choose(6)) & set(first)
+    assert not set(service.covering.choose(6)) & set(first)
 
 
 def finished(service):
@@ -475,3 +476,44 @@ def test_a_round_trained_without_the_last_correction_does_not_end_the_campaign(s
     assert not service.state.ended
     last_round(service)
     assert service.state.ended == "budget"
+
+
+def test_the_pace_leaves_out_grids_and_what_was_undone(service):
+    ids = images(service.next_questions("tab", "", (), 8))
+    for place, image in enumerate(ids[:4]):
+        service.answer("tab", "", [reply(image, "0", f"single-{place}", seconds=3.0)])
+    assert service.pace().seconds_per_label == 3.0
+    service.answer("tab", "", [reply(i, "0", f"grid-{n:04d}", seconds=0.1, grid="one") for n, i in enumerate(ids[4:])])
+    assert service.pace().seconds_per_label == 3.0
+    service.answer("tab", "", [reply(ids[0], "1", "quick-slip", seconds=0.2)])
+    undo = Answer("undo-slip", "undo", ids[0], undoes="quick-slip")
+    service.answer("tab", "", [undo])
+    assert service.history.recent_seconds() == [3.0] * 4
+
+
+def test_the_list_of_last_answers_never_ends_within_a_grid(service):
+    ids = images(service.next_questions("tab", "", (), 8))
+    service.answer("tab", "", [reply(ids[0], "0", "single-0"), reply(ids[1], "0", "single-1")])
+    service.answer("tab", "", [reply(i, "0", f"grid-{n:04d}", grid="one") for n, i in enumerate(ids[2:])])
+    assert [a.image for a in service.history.latest_by("", 2)] == ids[:1:-1]
+    assert [a.image for a in service.history.latest_by("", 7)] == ids[:0:-1]
+
+
+def test_people_are_those_whose_tabs_are_open(service):
+    for session, who in (("a", "anna"), ("b", "ben"), ("c", "ben"), ("d", ""), ("e", "")):
+        service.next_questions(session, who, (), 1)
+    assert service.leases.people() == ["anna", "ben", "", ""]
+    service.end_session("a")
+    service.now = 100.0
+    service.next_questions("c", "ben", (), 1)
+    service.now = 200.0
+    assert service.leases.people() == ["ben"]
+
+
+def test_a_class_that_only_the_audit_has_seen_is_seen(service):
+    audit = service.asks.of_audit()[0]
+    assert service.counts.seen() == set()
+    service.answer("tab", "", [reply(audit, "2", "an-audit-image")])
+    assert (service.counts.seen(), service.class_counts()["2"]) == ({"2"}, 0)
+    service.answer("tab", "", [reply(audit, "1", "a-correction")])
+    assert service.counts.seen() == {"1"}

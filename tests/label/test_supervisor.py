@@ -1,15 +1,21 @@
 """The supervisor restarts a trainer whatever happens to it, and the page shows why."""
 
 import errno
+import json
 import os
 import subprocess
 import sys
 import time
 
+import numpy as np
 import pytest
 
+from versionspace.label import label_folder
 from versionspace.label import supervisor as module
+from versionspace.label.service import LabelService
 from versionspace.label.supervisor import Supervisor, TrainerStatus
+from versionspace.label.trainer_messages import SampleFeatures
+from versionspace.query import coverage_kernel
 from versionspace.store import disk_full
 
 READY = """print('{"kind": "ready"}', flush=True)"""
@@ -124,3 +130,34 @@ def test_the_time_to_the_next_start_is_positive_while_the_trainer_is_down(servic
     assert supervisor.status().retry_seconds == 0, "it is starting"
     supervisor._status = TrainerStatus("down")
     assert 0 < supervisor.status().retry_seconds == pytest.approx(max(0.1, seconds), abs=0.15)
+
+
+def test_the_features_that_a_trainer_sends_decide_what_covers_the_folder(service, supervise):
+    ids = service.covering.ids[:40]
+    points = np.random.default_rng(0).normal(size=(40, 8)).astype(np.float32)
+    before = list(service.covering.choose(5))
+    message = json.dumps(SampleFeatures(ids, points).to_message())
+    supervise(f"print({message!r}, flush=True); {READY}; {WAIT}")
+
+    def covering():
+        with service.lock:
+            found = list(service.covering.choose(5))
+        return found != before and found
+
+    chosen = until(covering)
+    kernel = coverage_kernel(points.astype(np.float16).astype(np.float32))
+    assert chosen[0] == ids[int(kernel.mean(axis=1).argmax())]
+
+
+def test_a_real_trainer_sends_features_of_its_extractor(folder):
+    with label_folder(folder.photos, folder.classes, budget=30, net="heads") as campaign:
+        service = LabelService(campaign)
+        assert service.covering._coverage.kernel.size == 0  # nothing is decoded, and colours are not used
+        supervisor = Supervisor(service).start()
+        try:
+            until(lambda: supervisor.status().stage == "idle", seconds=60)
+        finally:
+            supervisor.close()
+        kernel = service.covering._coverage.kernel
+        assert len(kernel) == len(service.covering.ids)
+        assert kernel.min() < 0.5 < kernel.max()

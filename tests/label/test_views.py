@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metrics import round_metrics
-from versionspace.label.cold_start import FarthestFirst
+from versionspace.label.cold_start import CoveringImages
 from versionspace.label.history import History
 from versionspace.label.image_encoding import ImageEncoder
 from versionspace.label.messages import Answer
@@ -30,18 +30,18 @@ class AllViews(Views):
     """One of each, empty."""
 
     def __init__(self):
-        super().__init__((History(), OpenAsks(), LabelCounts(), FarthestFirst(CAMPAIGN_IMAGES, seed=0)))
+        super().__init__((History(), OpenAsks(), LabelCounts(), CoveringImages(CAMPAIGN_IMAGES, seed=0)))
 
     def contents(self):
-        *plain, farthest_first = self.views
-        return [*plain, farthest_first.left, farthest_first.choose(5), farthest_first._distance.tolist()]
+        *plain, covering = self.views
+        return [*plain, covering.left, covering.choose(5), covering._coverage.gains.round(9).tolist()]
 
 
 class Ledger:
     """Events that a campaign with a person could have committed, drawn one by one."""
 
     def __init__(self):
-        self.events, self.round, self.answers = [], 0, []
+        self.events, self.round, self.answers, self.classes = [], 0, [], list(CLASSES)
         self.add(Event("begun", 0, {"classes": CLASSES}))
 
     def add(self, event):
@@ -51,6 +51,7 @@ class Ledger:
 
     def draw(self, data):
         kinds = [self.proposed, self.answered, self.answered, self.undone, self.closed, self.measured, self.new_class]
+        kinds += [self.renamed, self.merged, self.deleted]
         return self.add(data.draw(st.sampled_from(kinds))(data))
 
     def proposed(self, data):
@@ -64,10 +65,11 @@ class Ledger:
         return Event("proposed", self.round, body)
 
     def answered(self, data):
-        image, name = data.draw(st.sampled_from(IMAGES)), data.draw(st.sampled_from([*CLASSES, None]))
+        image, name = data.draw(st.sampled_from(IMAGES)), data.draw(st.sampled_from([*self.classes, None]))
         body = {"id": image, "class": name, "part": 0, "rank": 0, "seconds": data.draw(st.sampled_from([0.0, 2.5]))}
         if data.draw(st.booleans()):
-            body["guess"] = {"class": "cat", "agreement": data.draw(st.sampled_from([0.5, 0.95])), "shown": "hidden"}
+            guess = data.draw(st.sampled_from(self.classes))
+            body["guess"] = {"class": guess, "agreement": data.draw(st.sampled_from([0.5, 0.95])), "shown": "hidden"}
         if data.draw(st.booleans()):
             body["again"] = True
         uid = f"answer-{len(self.events)}"
@@ -93,7 +95,27 @@ class Ledger:
         return Event("measured", len(self.events), round_metrics(labels=1, classes={"cat": 1}).to_body())
 
     def new_class(self, data):
-        return Event("class", self.round, {"name": f"class {len(self.events)}"})
+        self.classes.append(f"class {len(self.events)}")
+        return Event("class", self.round, {"name": self.classes[-1]})
+
+    def renamed(self, data):
+        name, to = data.draw(st.sampled_from(self.classes)), f"class {len(self.events)}"
+        self.classes[self.classes.index(name)] = to
+        return Event("renamed", self.round, {"class": name, "to": to})
+
+    def merged(self, data):
+        if len(self.classes) < 3:
+            return self.new_class(data)
+        name, into = data.draw(st.lists(st.sampled_from(self.classes), min_size=2, max_size=2, unique=True))
+        self.classes.remove(name)
+        return Event("merged", self.round, {"class": name, "into": into})
+
+    def deleted(self, data):
+        if len(self.classes) < 3:
+            return self.new_class(data)
+        name = data.draw(st.sampled_from(self.classes))
+        self.classes.remove(name)
+        return Event("deleted", self.round, {"class": name})
 
 
 def unanswered(state: State, ask):
@@ -101,8 +123,8 @@ def unanswered(state: State, ask):
     return [i for i in state.unanswered(ask) if state.places[i][0] is ask]
 
 
-def assert_like_a_scan(views, state):
-    history, asks, counts, farthest_first = views.views
+def assert_like_a_scan(views, state, events):
+    history, asks, counts, covering = views.views
     newest = state.round
     trained = [ask for ask in state.asks if ask.purpose in TRAINING_PURPOSES]
     assert asks.newest_round == newest
@@ -117,13 +139,18 @@ def assert_like_a_scan(views, state):
     assert asks.count_in(newest) == sum(ask.round == newest for ask in state.asks)
     assert asks.has_query(newest) == any(ask.purpose == "query" and ask.round == newest for ask in state.asks)
     assert counts.spent == state.spent()
-    assert counts.per_class(CLASSES) == {name: Counter(state.training_labels().values())[name] for name in CLASSES}
+    trained_on = Counter(state.training_labels().values())
+    assert counts.per_class(state.classes) == {name: trained_on[name] for name in state.classes}
+    assert trained_on.keys() <= set(state.classes)
+    given = Counter(label.name for label in state.labels.values())
+    assert [counts.given(name) for name in state.classes] == [given[name] for name in state.classes]
     assert counts.training() == len(state.training_labels())
-    assert counts.last_answer == max((label.event for label in state.labels.values()), default=0)
+    changes = [event.number for event in events if event.kind in ("answered", "merged", "deleted")]
+    assert counts.last_answer == max(changes, default=0)
     current = {image: answer.name for image, answer in history.current.items()}
     assert current | dict.fromkeys(history._returned) == {i: label.name for i, label in state.labels.items()}
     assert not current.keys() & history._returned.keys()
-    assert farthest_first.left == sum(i not in state.places and i not in state.missing for i in IMAGES)
+    assert covering.left == sum(i not in state.places and i not in state.missing for i in IMAGES)
 
 
 @given(st.data())
@@ -140,7 +167,9 @@ def test_views_kept_up_to_date_equal_views_rebuilt_and_a_scan_of_the_state(data)
         event = ledger.draw(data)
         views.apply(event)
         replay([event], state)
-        assert_like_a_scan(views, state)
+        assert_like_a_scan(views, state, ledger.events)
+    assert state.classes == ledger.classes
+    assert not [problem for problem in state.problems if "class" in problem]
     for missing_first in (True, False):
         rebuilt = AllViews()
         if missing_first:

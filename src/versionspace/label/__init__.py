@@ -10,23 +10,25 @@ views             what the service reads at every request, kept up to date from 
 leases            which tab has which image on its screen
 pacing            how many images to ask for, and when to train
 trainer           the process that trains; supervisor starts and restarts it, trainer_messages is what they exchange
+model_check       the advice whether to stop, and random images on request; results, results_api and result_writer are
+                  the files to download
 guesses           the votes of the newest model on the whole pool
 image_encoding    image files as the browser gets them
-import_labels     labels that exist before labelling starts; label_studio is one of their formats
+import_labels     labels that exist before labelling starts; matching finds their images; label_studio is one format
 """
 
 import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from versionspace.label.create import class_names, label_folder, new_config
-    from versionspace.label.label_studio import tasks
+    from versionspace.label.create import label_folder, new_config
+    from versionspace.label.label_studio import label_config, tasks
     from versionspace.label.server import ServedPage, serve
 
-__all__ = ["ServedPage", "class_names", "label_folder", "new_config", "serve", "tasks"]
+__all__ = ["ServedPage", "label_config", "label_folder", "new_config", "serve", "tasks"]
 
 _MODULES = {
-    "class_names": "create", "label_folder": "create", "new_config": "create", "tasks": "label_studio",
+    "label_folder": "create", "new_config": "create", "label_config": "label_studio", "tasks": "label_studio",
     "ServedPage": "server", "serve": "server",
 }  # fmt: skip
 

@@ -8,19 +8,20 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 
 from versionspace.errors import ExplainedError, InputError
+from versionspace.label.class_api import add_class_routes
 from versionspace.label.export import labels_csv
 from versionspace.label.image_encoding import LARGEST, ImageEncoder, ImageUnavailable
+from versionspace.label.results_api import add_result_routes
+from versionspace.label.review_api import add_review_routes
 from versionspace.label.schemas import (
     WORD,
     WORD_OR_EMPTY,
     AnswersBody,
     AnswersReply,
     BudgetReply,
-    ClassesReply,
     ErrorReply,
     GridBody,
     NewBudgetBody,
-    NewClassBody,
     NextBody,
     QuestionsReply,
     RefusedReply,
@@ -35,10 +36,10 @@ _PAGE = resources.files("versionspace.label") / "page"
 _MEDIA = {"html": "text/html; charset=utf-8", "js": "text/javascript; charset=utf-8", "css": "text/css; charset=utf-8",
           "svg": "image/svg+xml"}  # fmt: skip
 STATIC_FILES = ("style.css", "main.js", "keys.js", "outbox.js", "stage.js", "classes.js", "grid.js", "side.js",
-                "dom.js", "icon.svg")  # fmt: skip
+                "results.js", "dom.js", "icon.svg", "views.js", "review.js", "confusion.js", "class_settings.js",
+                "review.css")  # fmt: skip
 THUMBNAIL = 160
 """Pixels of the longer side."""
-MAX_CLASSES = 1000
 
 _ERRORS: dict[int | str, dict[str, Any]] = {
     code: {"model": ErrorReply} for code in (400, 401, 403, 409, 413, 415, 421, 422)
@@ -91,7 +92,7 @@ def create_app(service: LabelService, supervisor: Supervisor | None, encoder: Im
     def next_questions(body: NextBody) -> QuestionsReply:
         if body.leaving:
             service.end_session(body.session)
-            return QuestionsReply(tasks=[], generation=service.newest_round(), finished="", name="")
+            return QuestionsReply(tasks=[], generation=service.newest_round())
         return QuestionsReply.of(service.next_questions(body.session, body.who, body.have, body.want, body.when))
 
     @app.post("/api/grid")
@@ -106,11 +107,8 @@ def create_app(service: LabelService, supervisor: Supervisor | None, encoder: Im
             taken=outcome.stored, refused=refused, generation=service.newest_round(), done=service.spent()
         )
 
-    @app.post("/api/class")
-    def add_class(body: NewClassBody) -> ClassesReply:
-        if len(service.state.classes) >= MAX_CLASSES:
-            raise HTTPException(409, f"a campaign has at most {MAX_CLASSES} classes")
-        return ClassesReply(classes=service.add_class(body.name.strip()))
+    add_class_routes(app, service)
+    add_review_routes(app, service)
 
     @app.post("/api/budget")
     def set_budget(body: NewBudgetBody) -> BudgetReply:
@@ -123,4 +121,5 @@ def create_app(service: LabelService, supervisor: Supervisor | None, encoder: Im
         disposition = {"content-disposition": 'attachment; filename="labels.csv"'}
         return Response(text, media_type="text/csv; charset=utf-8", headers=disposition)
 
+    add_result_routes(app, service)
     return app

@@ -37,15 +37,33 @@ class Identity:
     """The previous port; 0 before the first start."""
     campaign: str
     """The id under which browsers store unsent answers."""
+    host: str = "127.0.0.1"
+    """The name in the URL of the previous start."""
+    process: int = 0
+    """The id of the process that served the page then."""
+
+    @property
+    def address(self) -> str:
+        """The URL of the page, which contains the token."""
+        return f"http://{self.host}:{self.port}/?token={self.token}"
 
 
 def identity(folder: Path) -> Identity:
     """Return the identity stored in a campaign's folder; create it if it is missing or damaged."""
+    new = Identity(secrets.token_urlsafe(24), 0, secrets.token_hex(8))
+    return stored_identity(folder) or save_identity(folder, new)
+
+
+def stored_identity(folder: Path) -> Identity | None:
+    """Return the identity stored in a campaign's folder; None if it is missing, damaged or not readable."""
     try:
         stored = json.loads((folder / FILE).read_text(encoding="utf-8"))
-        return Identity(str(stored["token"]), int(stored["port"]), str(stored["campaign"]))
-    except (OSError, ValueError, KeyError, TypeError):
-        return save_identity(folder, Identity(secrets.token_urlsafe(24), 0, secrets.token_hex(8)))
+        return Identity(
+            str(stored["token"]), int(stored["port"]), str(stored["campaign"]), str(stored.get("host", Identity.host)),
+            int(stored.get("process", 0)),
+        )  # fmt: skip
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None
 
 
 def save_identity(folder: Path, identity: Identity) -> Identity:

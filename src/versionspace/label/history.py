@@ -2,15 +2,16 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
-from versionspace.store import Answered, Event
+from versionspace.store import Answered, ClassEdit, Event
 from versionspace.types import ImageId
 
-UNDONE = "undone"
-"""The reason stored with an undo that leaves an image without an answer."""
 CONFIDENT = 0.9
 """Share of members from which on a guess is confident."""
+WITHDRAWN = "withdrawn"
+"""The detail that names the class of an answer that was deleted before the answer arrived."""
 
 
 @dataclass
@@ -35,6 +36,11 @@ class AnswerRecord:
         """Why there is no class; empty if there is one."""
         return str(self.details.get("reason", ""))
 
+    @property
+    def grid(self) -> str:
+        """The same for all answers of one grid; empty for an image answered on its own."""
+        return str(self.details.get("grid", ""))
+
 
 @dataclass
 class History:
@@ -54,6 +60,8 @@ class History:
 
     def apply(self, event: Event) -> None:
         """Update the view with a committed event."""
+        if (edit := ClassEdit.of(event)) is not None:
+            self._edit(edit)
         if event.kind != "answered":
             return
         answered = Answered.from_body(event.body)
@@ -67,7 +75,10 @@ class History:
         self._by_person.setdefault(event.who, []).append(answer)
         self.by_uid[uid] = self.current[image] = answer
         self._returned.pop(image, None)
-        self._update_doubt(answer)
+        if WITHDRAWN in answered.details:
+            self._withdraw(answer)
+        else:
+            self._update_doubt(answer)
 
     def set_missing(self, images: Iterable[ImageId]) -> None:
         """Leave these images and no others out of `returned` and `doubtful`."""
@@ -86,6 +97,10 @@ class History:
         """
         return [image for image in self._doubtful if image not in self._missing]
 
+    def is_checked(self, image: ImageId) -> bool:
+        """Return whether an image had a second look."""
+        return image in self._rechecked
+
     def is_doubtful(self, image: ImageId) -> bool:
         """Return whether an image is among `doubtful`."""
         return image in self._doubtful and image not in self._missing
@@ -99,18 +114,45 @@ class History:
         return earlier
 
     def latest_by(self, who: str, count: int) -> list[AnswerRecord]:
-        """Return the last answers of one person that still count, newest first."""
+        """Return the last answers of one person that still count, newest first; a grid is listed as a whole."""
         latest: list[AnswerRecord] = []
         for answer in reversed(self._by_person.get(who, ())):
-            if len(latest) == count:
+            if len(latest) >= count and not (answer.grid and answer.grid == latest[-1].grid):
                 break
             if not answer.undone and self.current.get(answer.image) is answer:
                 latest.append(answer)
         return latest
 
     def recent_seconds(self, count: int = 60) -> list[float]:
-        """Return the seconds that each of the last ``count`` answers took, where measured."""
-        return [float(a.details["seconds"]) for a in self.answers[-count:] if a.details.get("seconds")]
+        """Return the seconds that each of the last ``count`` answers took, where measured.
+
+        Answers of a grid, which cost a fraction of a look, and answers that were undone are left out.
+        """
+        recent = islice(reversed(self.answers), 10 * count)
+        single = (a for a in recent if a.details.get("seconds") and not a.grid and not a.undone)
+        return [float(answer.details["seconds"]) for answer in islice(single, count)][::-1]
+
+    def _edit(self, edit: ClassEdit) -> None:
+        """Follow a class that was renamed or merged; withdraw the answers of one that was deleted."""
+        for answer in self.answers:
+            guess = answer.details.get("guess")
+            if guess and guess["class"] == edit.before and edit.after is not None:
+                answer.details = {**answer.details, "guess": {**guess, "class": edit.after}}
+            if answer.name == edit.before and edit.after is not None:
+                answer.name = edit.after
+            elif answer.name == edit.before:
+                self._withdraw(answer)
+        for image in list(self._doubtful):
+            if (current := self.current.get(image)) is not None and not _is_contradicted(current):
+                del self._doubtful[image]
+
+    def _withdraw(self, answer: AnswerRecord) -> None:
+        """Let an answer no longer count; if it was the current one, the image is asked again."""
+        answer.undone = True
+        if self.current.get(answer.image) is answer:
+            del self.current[answer.image]
+            self._returned[answer.image] = answer.who
+            self._doubtful.pop(answer.image, None)
 
     def _undo(self, image: ImageId, undone: str, uid: str, who: str) -> None:
         self.by_uid[uid] = None
@@ -134,9 +176,14 @@ class History:
         if answer.image in self._rechecked:
             self._doubtful.pop(answer.image, None)
             return
-        guess = answer.details.get("guess") or {}
-        contradicts = guess.get("agreement", 0.0) >= CONFIDENT and guess.get("class") != answer.name
-        earlier = answer.earlier
-        differs = earlier is not None and earlier.who != answer.who and earlier.name not in (None, answer.name)
-        if answer.name is not None and (contradicts or differs):
+        if _is_contradicted(answer):
             self._doubtful[answer.image] = None
+
+
+def _is_contradicted(answer: AnswerRecord) -> bool:
+    """Return whether a label differs from a confident guess, or from the label that somebody else gave before."""
+    guess = answer.details.get("guess") or {}
+    by_model = guess.get("agreement", 0.0) >= CONFIDENT and guess.get("class") != answer.name
+    earlier = answer.earlier
+    by_person = earlier is not None and earlier.who != answer.who and earlier.name not in (None, answer.name)
+    return answer.name is not None and (by_model or by_person)

@@ -15,9 +15,19 @@ from typing import Any
 
 import numpy as np
 
-from versionspace.data import MAX_BYTES, MAX_PIXELS, Dataset, UnreadableError, decode, frame, orientation
+from versionspace.campaign import FileNames
+from versionspace.data import (
+    LEADS_OUT,
+    MAX_BYTES,
+    MAX_PIXELS,
+    Dataset,
+    UnreadableError,
+    decode,
+    frame,
+    image_formats,
+    orientation,
+)
 from versionspace.extras import require
-from versionspace.store import as_ids
 from versionspace.text import printable
 from versionspace.types import ImageId
 
@@ -50,11 +60,16 @@ class ImageUnavailable(Exception):  # noqa: N818 — an outcome, not a fault
 class ImageEncoder:
     """Encodes images by id; keeps the last ones in memory."""
 
-    def __init__(self, root: Path, dataset: Dataset, names: Mapping[ImageId, str] | None = None) -> None:
-        """``names``: files by id, including images that are missing at the start and may come back."""
-        self.root = root.resolve()
-        now = dict(zip(as_ids(dataset.train.ids), dataset.train.files or (), strict=False))
-        self.files: dict[ImageId, str] = {i: file for i, file in (names or {}).items() if file} | now
+    def __init__(
+        self, root: Path, dataset: Dataset, names: Mapping[ImageId, str] | None = None, *, follow_links: bool = False
+    ) -> None:
+        """``names``: files by id, including images that are missing at the start and may come back.
+
+        ``follow_links``: whether links may lead out of the folder.
+        """
+        self.root, self._follow_links = root.resolve(), follow_links
+        own = FileNames([(dataset.train.ids, dataset.train.files or ())], {})
+        self.files: Mapping[ImageId, str] = own if names is None else names
         self.trouble: dict[ImageId, str] = {}
         """Images that could not be displayed, with the reason."""
         self._kept: OrderedDict[tuple[ImageId, int], EncodedImage] = OrderedDict()
@@ -64,7 +79,7 @@ class ImageEncoder:
     def image(self, image: ImageId, largest: int = LARGEST) -> EncodedImage:
         """Return one image. Raises `ImageUnavailable`."""
         file = self.files.get(image)
-        if file is None:
+        if not file:
             raise ImageUnavailable("no such image", known=False)
         key = (image, largest)
         with self._lock:
@@ -87,8 +102,8 @@ class ImageEncoder:
 
     def _read(self, image: ImageId, file: str) -> bytes:
         path = (self.root / file).resolve()
-        if not path.is_relative_to(self.root):
-            raise UnreadableError("a link that leads out of the folder")
+        if not self._follow_links and not path.is_relative_to(self.root):
+            raise UnreadableError(LEADS_OUT)
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0))
         with os.fdopen(descriptor, "rb") as opened:
             content = opened.read(MAX_BYTES + 1)
@@ -116,7 +131,7 @@ def _sides(content: bytes, largest: int) -> tuple[int, int]:
     """Return the height and width of the upright image, reduced to the maximum size."""
     image = require("PIL.Image")
     try:
-        with image.open(io.BytesIO(content), formats=("JPEG", "PNG", "WEBP", "TIFF", "BMP")) as opened:
+        with image.open(io.BytesIO(content), formats=image_formats()) as opened:
             width, height = _as_stored(opened)
             if width * height > MAX_PIXELS:
                 raise UnreadableError(f"{width}×{height} pixels, more than {MAX_PIXELS:,} are not decoded")

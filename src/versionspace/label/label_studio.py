@@ -6,11 +6,15 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qs, quote, unquote, urlsplit
 
-from versionspace.store import Record
+from versionspace.store import UNDONE, Label, Record
 from versionspace.types import ImageId
 
 _IMAGE = "image"
 _CHOICE = "choice"
+_REASON = "reason"
+_REASONS = ("unsure", "bad image")
+"""Why an image has no class. One that was skipped has a cancelled annotation instead."""
+_SKIPPED = "skipped"
 _LOCAL = "/local-files/?d="
 _BYTES = "surrogateescape"
 """File names may contain bytes that are not UTF-8."""
@@ -28,6 +32,8 @@ class LabelledFile:
     """The image's id, if the export contains it."""
     more: tuple[str, ...] = ()
     """Further classes; the label is then ambiguous."""
+    reason: str = ""
+    """Why there is no class: "unsure", "bad image" or "skipped"; empty if it is unknown."""
 
 
 def choices(tasks: Any) -> list[LabelledFile]:
@@ -36,7 +42,7 @@ def choices(tasks: Any) -> list[LabelledFile]:
     >>> task = {"data": {"image": "/data/upload/1/0a1b2c3d-cat.jpg"}, "annotations": [{"result": [
     ...     {"type": "choices", "value": {"choices": ["cat"]}}]}]}
     >>> choices([task])
-    [LabelledFile(files=('data/upload/1/0a1b2c3d-cat.jpg',), name='cat', image='', more=())]
+    [LabelledFile(files=('data/upload/1/0a1b2c3d-cat.jpg',), name='cat', image='', more=(), reason='')]
     """
     out = []
     for number, task in enumerate(tasks if isinstance(tasks, list) else [tasks], start=1):
@@ -45,9 +51,10 @@ def choices(tasks: Any) -> list[LabelledFile]:
             raise ValueError(f"task {number} without data")
         meta = task.get("meta")
         image = meta.get("id") if isinstance(meta, Mapping) else None
-        name, *more = _chosen(task, f"task {number}") or (None,)
+        chosen = _chosen(task, f"task {number}")
+        name, *more = chosen.names or (None,)
         files = _files(data) or (f"task {number}",)
-        out.append(LabelledFile(files, name, image if isinstance(image, str) else "", tuple(more)))
+        out.append(LabelledFile(files, name, image if isinstance(image, str) else "", tuple(more), chosen.reason))
     return out
 
 
@@ -75,17 +82,29 @@ def spellings(value: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(file.lstrip("/") for file in found))
 
 
-def _chosen(task: Mapping[str, Any], where: str) -> tuple[str, ...]:
-    found: tuple[str, ...] = ()
+@dataclass(frozen=True)
+class _Chosen:
+    """The distinct classes of an annotation, and why there is none."""
+
+    names: tuple[str, ...] = ()
+    reason: str = ""
+
+
+def _chosen(task: Mapping[str, Any], where: str) -> _Chosen:
+    found = _Chosen()
     for annotation in _list(task.get("annotations"), f"{where}, annotations"):
-        if isinstance(annotation, Mapping) and not annotation.get("was_cancelled"):
-            found = _names(annotation, where)
+        if not isinstance(annotation, Mapping):
+            continue
+        if not annotation.get("was_cancelled"):
+            found = _choice(annotation, where)
+        elif not found.names and not found.reason:
+            found = _Chosen(reason=_SKIPPED)
     return found
 
 
-def _names(annotation: Mapping[str, Any], where: str) -> tuple[str, ...]:
-    """Return the distinct choices of an annotation."""
+def _choice(annotation: Mapping[str, Any], where: str) -> _Chosen:
     found: dict[str, None] = {}
+    reason = ""
     for result in _list(annotation.get("result"), f"{where}, result"):
         value = result.get("value") if isinstance(result, Mapping) else None
         if value is None:
@@ -95,8 +114,11 @@ def _names(annotation: Mapping[str, Any], where: str) -> tuple[str, ...]:
         for name in _list(value.get("choices"), f"{where}, choices"):
             if not isinstance(name, str):
                 raise ValueError(f"{where}, choices: {name!r}, which is not a name")
-            found[name] = None
-    return tuple(found)
+            if result.get("from_name") == _REASON and name in _REASONS:
+                reason = name
+            else:
+                found[name] = None
+    return _Chosen(tuple(found), "" if found else reason)
 
 
 def _list(found: Any, where: str) -> list[Any]:
@@ -107,20 +129,26 @@ def _list(found: Any, where: str) -> list[Any]:
 
 
 def tasks(record: Record, files: Mapping[ImageId, str], prefix: str = "") -> list[dict[str, Any]]:
-    """Return a campaign's labels as tasks for Label Studio, with one annotation each.
+    """Return a campaign's answers as tasks for Label Studio, with one annotation each.
 
-    ``files``: the path of each image. ``prefix``: put before each path, such as ``/data/local-files/?d=photos/``.
+    An image without a class is skipped (its annotation is cancelled), or has the choice "unsure" or "bad image" of a
+    question of its own; its ``meta`` has the reason, too. ``files``: the path of each image. ``prefix``: put before
+    each path, such as ``/data/local-files/?d=photos/``.
     """
     out = []
     for image, label in record.state.labels.items():
-        if image not in files or label.name is None:
+        if image not in files or label.reason == UNDONE:
             continue
-        result = {
-            "from_name": _CHOICE, "to_name": _IMAGE, "type": "choices", "value": {"choices": [label.name]},
-        }  # fmt: skip
-        out.append({"data": {_IMAGE: address(prefix, files[image])}, "annotations": [{"result": [result]}],
-                    "meta": {"id": image, "who": label.who}})  # fmt: skip
+        meta = {"id": image, "who": label.who} | ({"reason": label.reason} if label.reason else {})
+        out.append({"data": {_IMAGE: address(prefix, files[image])}, "annotations": [_annotation(label)], "meta": meta})
     return out
+
+
+def _annotation(label: Label) -> dict[str, Any]:
+    if label.name is None and label.reason not in _REASONS:
+        return {"result": [], "was_cancelled": True}
+    question, choice = (_CHOICE, label.name) if label.name is not None else (_REASON, label.reason)
+    return {"result": [{"from_name": question, "to_name": _IMAGE, "type": "choices", "value": {"choices": [choice]}}]}
 
 
 def address(prefix: str, file: str) -> str:
@@ -139,12 +167,13 @@ def label_config(classes: tuple[str, ...]) -> str:
 
     >>> print(label_config(("cat", "dog & co")))
     <View><Image name="image" value="$image"/><Choices name="choice" toName="image"><Choice value="cat"/><Choice
-    value="dog &amp; co"/></Choices></View>
+    value="dog &amp; co"/></Choices><Choices name="reason" toName="image"><Choice value="unsure"/><Choice value="bad
+    image"/></Choices></View>
     """
     from xml.sax.saxutils import quoteattr
 
-    listed = "".join(f"<Choice value={quoteattr(name)}/>" for name in classes)
-    return (
-        f'<View><Image name="{_IMAGE}" value="${_IMAGE}"/><Choices name="{_CHOICE}" toName="{_IMAGE}">'
-        f"{listed}</Choices></View>"
-    )
+    questions = ""
+    for name, listed in ((_CHOICE, classes), (_REASON, _REASONS)):
+        options = "".join(f"<Choice value={quoteattr(one)}/>" for one in listed)
+        questions += f'<Choices name="{name}" toName="{_IMAGE}">{options}</Choices>'
+    return f'<View><Image name="{_IMAGE}" value="${_IMAGE}"/>{questions}</View>'

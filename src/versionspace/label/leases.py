@@ -29,6 +29,7 @@ class ImageLeases:
         self._holder: dict[ImageId, str] = {}
         self._last_request: dict[str, float] = {}
         self._last_answer: dict[str, float] = {}
+        self._person: dict[str, str] = {}
 
     def acquire(self, session: str, images: Iterable[ImageId]) -> None:
         """Lease images to a session, whoever held them before."""
@@ -36,9 +37,11 @@ class ImageLeases:
         for image in images:
             self._holder[image] = session
 
-    def renew(self, session: str) -> None:
-        """Extend all leases of a session."""
+    def renew(self, session: str, who: str | None = None) -> None:
+        """Extend all leases of a session. ``who``: the name of its person, if the request has one."""
         self._last_request[session] = self._clock()
+        if who is not None:
+            self._person[session] = who
 
     def release_except(self, session: str, images: Iterable[ImageId]) -> None:
         """Release every image of a session that is not in ``images``."""
@@ -56,6 +59,7 @@ class ImageLeases:
         self.release_except(session, ())
         self._last_request.pop(session, None)
         self._last_answer.pop(session, None)
+        self._person.pop(session, None)
 
     def held(self, exclude: str = "") -> set[ImageId]:
         """Return the images that sessions other than ``exclude`` hold, without expired leases."""
@@ -63,9 +67,18 @@ class ImageLeases:
 
     def active_sessions(self) -> int:
         """Return the number of sessions with an active annotator, at least 1; expired sessions are forgotten."""
+        self._forget_expired()
+        return max(1, sum(self._clock() - at < ACTIVE_SECONDS for at in self._last_answer.values()))
+
+    def people(self) -> list[str]:
+        """Return the names of the people whose tabs are open, sorted; "" for each tab without a name."""
+        self._forget_expired()
+        names = [self._person.get(session, "") for session in self._last_request]
+        return sorted({name for name in names if name}) + [name for name in names if not name]
+
+    def _forget_expired(self) -> None:
         for session in [s for s in self._last_request if not self._is_alive(s)]:
             self.end_session(session)
-        return max(1, sum(self._clock() - at < ACTIVE_SECONDS for at in self._last_answer.values()))
 
     def _is_alive(self, session: str) -> bool:
         return self._clock() - self._last_request.get(session, -LEASE_SECONDS) < LEASE_SECONDS

@@ -12,8 +12,9 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-ROUND_LABELS = 10
-"""New labels that are worth training a round."""
+ROUND_LABELS = (4, 10)
+"""New labels that are worth training a round: a quarter of those given, within these limits. The fewer labels there
+are, the more a single one changes the model."""
 STALE_LABELS = 40
 """A model that is this many labels behind no longer asks."""
 PAUSE_SECONDS = 60.0
@@ -30,6 +31,18 @@ class LabellingPace:
     """All annotators together."""
     seconds_per_round: float | None
     """Seconds to train and score; None before the first round."""
+    labels: int = 1000
+    """Labels given so far."""
+
+    @property
+    def worthwhile(self) -> int:
+        """Number of new labels that are worth training a round.
+
+        >>> [LabellingPace(2.0, 1.0, labels).worthwhile for labels in (5, 30, 300)]
+        [4, 7, 10]
+        """
+        least, most = ROUND_LABELS
+        return min(most, max(least, self.labels // 4))
 
     @property
     def labels_per_round(self) -> int:
@@ -49,7 +62,7 @@ class LabellingPace:
         >>> LabellingPace(3.0, 6.0).ask_size, LabellingPace(2.0, 50.0).ask_size, LabellingPace(1.0, 600.0).ask_size
         (12, 30, 40)
         """
-        labels = max(ROUND_LABELS, self.labels_per_round)
+        labels = max(self.worthwhile, self.labels_per_round)
         return min(STALE_LABELS, labels + max(2, labels // 5))
 
 
@@ -70,4 +83,4 @@ def round_is_due(new_labels: int, unanswered: int, pace: LabellingPace) -> bool:
     >>> round_is_due(10, 30, pace), round_is_due(3, 2, pace), round_is_due(3, 9, pace), round_is_due(0, 0, pace)
     (True, True, False, False)
     """
-    return new_labels >= ROUND_LABELS or (new_labels >= 1 and unanswered <= pace.labels_per_round)
+    return new_labels >= pace.worthwhile or (new_labels >= 1 and unanswered <= pace.labels_per_round)

@@ -165,6 +165,8 @@ class Conditions:
     """There is no model yet, and not enough labels to train one."""
     trusted: bool
     """By the audit the model is mostly right, so that a label against its confident guess may be a slip."""
+    checking: bool = False
+    """Random images were asked for, to check the model: the audit comes before everything else."""
 
 
 def question_order(asks: OpenAsks, history: History, now: Conditions, who: str) -> Iterator[QueuedImage]:
@@ -178,6 +180,9 @@ def question_order(asks: OpenAsks, history: History, now: Conditions, who: str) 
     audit = asks.of_audit()
     size = len(asks.audit_images)
     audited, spent = size - len(audit), now.spent
+    if now.checking:
+        yield from (QueuedImage(i, "audit") for i in audit)
+        audit = []
     if not now.stale:
         for image in asks.of_newest_round():
             while audit and not now.cold_start and audited * now.budget < size * spent:

@@ -60,15 +60,21 @@ class AnswerBody(RequestBody):
     """When the guess was shown; "hidden" if none was."""
     guess: SeenGuess | None = None
     """Required unless ``when`` is "hidden"."""
-    grid: bool = False
+    grid: Annotated[str, Field(max_length=64, pattern=WORD_OR_EMPTY)] = ""
+    """The same for all answers of one grid; empty for an image answered on its own."""
     again: bool = False
     """The image was shown for a second look."""
+    review: bool = False
+    """Given in the review of all labels."""
+    edition: Annotated[int, Field(ge=0, le=2**53)] | None = None
+    """The edition of the list of classes that the tab had."""
 
     def to_answer(self) -> messages.Answer:
         """Return the answer as the service takes it."""
         return messages.Answer(
             self.uid, self.kind, self.image, self.name, self.of, self.seconds, self.when, self.grid, self.again,
             guess=messages.Guess(self.guess.name, self.guess.agreement) if self.guess else None,
+            review=self.review, edition=self.edition,
         )  # fmt: skip
 
 
@@ -104,12 +110,6 @@ class GridBody(RequestBody):
     """Images that the tab has besides the grid."""
 
 
-class NewClassBody(RequestBody):
-    """A class to add."""
-
-    name: NewName
-
-
 class NewBudgetBody(RequestBody):
     """A new budget."""
 
@@ -137,13 +137,21 @@ class QuestionReply(BaseModel):
     again: bool
 
 
+class OfferReply(BaseModel):
+    """A class and the number of images that a grid of it could show."""
+
+    name: str
+    images: int
+
+
 class QuestionsReply(BaseModel):
     """Images for a tab."""
 
     tasks: list[QuestionReply]
     generation: int
-    finished: str
-    name: str
+    finished: str = ""
+    name: str = ""
+    offers: list[OfferReply] = []
 
     @classmethod
     def of(cls, batch: messages.QuestionBatch) -> "QuestionsReply":
@@ -156,7 +164,8 @@ class QuestionsReply(BaseModel):
             )
             for question in batch.questions
         ]  # fmt: skip
-        return cls(tasks=tasks, generation=batch.generation, finished=batch.finished, name=batch.name)
+        offers = [OfferReply(name=name, images=images) for name, images in batch.offers.items()]
+        return cls(tasks=tasks, generation=batch.generation, finished=batch.finished, name=batch.name, offers=offers)
 
 
 class RefusedReply(BaseModel):
@@ -173,12 +182,6 @@ class AnswersReply(BaseModel):
     refused: list[RefusedReply]
     generation: int
     done: int
-
-
-class ClassesReply(BaseModel):
-    """All classes."""
-
-    classes: list[str]
 
 
 class ErrorReply(BaseModel):

@@ -1,5 +1,6 @@
 """The labelling server: one socket, one campaign, one trainer."""
 
+import errno
 import os
 import socket
 import threading
@@ -19,6 +20,7 @@ from versionspace.label.auth import Access, Guard, identity, save_identity
 from versionspace.label.image_encoding import ImageEncoder
 from versionspace.label.service import LabelService
 from versionspace.label.supervisor import Supervisor
+from versionspace.machine import release_memory
 
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _EVERY = ("0.0.0.0", "::")
@@ -38,21 +40,29 @@ def serve(
     campaign: Campaign, *, host: str = "127.0.0.1", port: int | None = None, browser: bool = True,
     say: Callable[[ServedPage], None] = lambda _: None,
 ) -> None:  # fmt: skip
-    """Serve the page until the process is stopped; then close the campaign."""
+    """Serve the page until the process is stopped; then close the campaign.
+
+    ``port``: by default the one of the previous start, or another if that is in use. Raises InputError if the given
+    port is in use, or if the host is not an address of this machine.
+    """
     with ExitStack() as stack:
         stack.callback(campaign.close)
         stack.enter_context(decoding())
         service = LabelService(campaign)
+        release_memory()  # reading a large folder needed more than labelling it does
         known = identity(campaign.folder.path)
-        bound = stack.enter_context(_bound(host, known.port if port is None else port))
+        bound = stack.enter_context(_bound(host, (known.port, 0) if port is None else (port,)))
         number = int(bound.getsockname()[1])
-        save_identity(campaign.folder.path, replace(known, port=number))
+        known = save_identity(
+            campaign.folder.path, replace(known, port=number, host=_url_host(host), process=os.getpid())
+        )
         access = _access(known.token, number, host)
-        encoder = ImageEncoder(Path(campaign.config.data.name), campaign.dataset, campaign.images.files)
+        data = campaign.config.data
+        encoder = ImageEncoder(Path(data.name), campaign.dataset, campaign.images.files, follow_links=data.follow_links)
         supervisor = Supervisor(service).start()
         stack.callback(supervisor.close)
         app = Guard(create_app(service, supervisor, encoder), access)
-        opened = ServedPage(f"http://{_url_host(host)}:{number}/?token={known.token}", number, campaign.folder.path)
+        opened = ServedPage(known.address, number, campaign.folder.path)
         say(opened)
         if browser:
             threading.Timer(0.5, webbrowser.open, [opened.address]).start()
@@ -62,18 +72,25 @@ def serve(
         uvicorn.Server(config).run(sockets=[bound])
 
 
-def _bound(host: str, port: int) -> socket.socket:
+def _bound(host: str, ports: tuple[int, ...]) -> socket.socket:
+    """Return a socket on the first of these ports that is free; 0 is any. Raises InputError if none is."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    for wanted in dict.fromkeys((port, 0)):
+    for port in ports:
         bound = socket.socket(family, socket.SOCK_STREAM)
         if os.name == "posix":
             bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            bound.bind((host, wanted))
+            bound.bind((host, port))
+            bound.listen()  # two sockets that do not listen may share a port
             return bound
         except OSError as error:
             bound.close()
             last = error
+    if last.errno in (errno.EADDRINUSE, errno.EACCES):
+        raise InputError(
+            "--port", expected="a free port", got=f"{ports[-1]} ({last.strerror})",
+            fix="Choose another, or leave it out: a free one is used.",
+        ) from last  # fmt: skip
     raise InputError(
         "--host",
         expected="an address of this machine",

@@ -4,23 +4,36 @@ One lock guards everything, and this is the only writer of the ledger. What a re
 `Campaign.subscribe` keeps up to date, so that its cost does not grow with the number of labels.
 """
 
+import logging
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from typing import Any
 
 import numpy as np
 
-from versionspace.campaign import EXHAUSTED, SPENT, UNLABELLED, Campaign, proposal_event
+from versionspace.campaign import (
+    EXHAUSTED,
+    SPENT,
+    UNLABELLED,
+    Campaign,
+    IdIndex,
+    among,
+    cold_start_size,
+    final_model_due,
+    final_model_note,
+    proposal_event,
+)
 from versionspace.errors import InputError
 from versionspace.label import pacing
+from versionspace.label.answers import label_to_store, undo_to_store
 from versionspace.label.auth import identity
-from versionspace.label.cold_start import FarthestFirst
+from versionspace.label.cold_start import CoveringImages
 from versionspace.label.guesses import load_guesses, reconcile_round, save_guesses
-from versionspace.label.history import UNDONE, History
+from versionspace.label.history import History
 from versionspace.label.leases import ImageLeases
 from versionspace.label.messages import (
-    REASONS,
+    SURE,
     Answer,
     AnswerOutcome,
     Guess,
@@ -30,15 +43,20 @@ from versionspace.label.messages import (
     QuestionBatch,
     RefusedAnswer,
 )
+from versionspace.label.model_check import check_is_due, random_images_left
 from versionspace.label.pacing import LabellingPace
 from versionspace.label.queue import Conditions, OpenAsks, QueuedImage, fallback_order, question_order
-from versionspace.label.trainer_messages import RoundResult
+from versionspace.label.results import ResultFiles
+from versionspace.label.trainer_messages import RoundResult, SampleFeatures
 from versionspace.label.views import LabelCounts, Views
-from versionspace.store import Event, State, as_ids
+from versionspace.store import ClassEdit, Event, State
 from versionspace.types import ImageId
 
+_log = logging.getLogger("versionspace.label")
 TRUSTED_ACCURACY = 0.8
 """Accuracy on the audit from which on a confident guess of the model outweighs a quick click."""
+LEAST_PER_CLASS = 2
+"""The first model is trained as soon as two classes have this many labels each."""
 
 
 class LabelService:
@@ -49,13 +67,17 @@ class LabelService:
         self.changed = threading.Event()
         """Set whenever it may be time to train."""
         self.leases, self.history, self.asks, self.counts = ImageLeases(clock), History(), OpenAsks(), LabelCounts()
-        self.farthest_first = FarthestFirst(campaign.images, campaign.config.seed)
-        self._views = Views((self.history, self.asks, self.counts, self.farthest_first))
-        self.pool = as_ids(campaign.images.all_roles.pool)
-        self.guesses = load_guesses(campaign.folder, self.pool)
+        herd, colours = campaign.config.cold_start.method != "random", not campaign.images.decoded_on_access
+        self.covering = CoveringImages(campaign.images, campaign.config.seed, herd=herd, colours=colours)
+        self._views = Views((self.history, self.asks, self.counts, self.covering))
+        self.pool = IdIndex(campaign.images.all_roles.pool)
+        self.guesses: Guesses | None = None
         self.campaign_key = identity(campaign.folder.path).campaign
         self.round_seconds: float | None = None
-        campaign.subscribe(self._views.apply)
+        self.unreadable: dict[ImageId, str] = {}  # among the missing images: with the reason
+        self.results = ResultFiles(campaign.folder.path)
+        campaign.subscribe(self._apply)
+        self.guesses = load_guesses(campaign.folder, self.pool, campaign.state.class_list)
         self._views.set_missing(self.state.missing)
         self._ask_audit()
         self._reopen_if_corrected()
@@ -81,7 +103,7 @@ class LabelService:
     def pace(self) -> LabellingPace:
         """Return the measured speed of labelling and training."""
         seconds = pacing.seconds_per_label(self.history.recent_seconds(), self.leases.active_sessions())
-        return LabellingPace(seconds, self.round_seconds)
+        return LabellingPace(seconds, self.round_seconds, self.counts.training())
 
     def newest_round(self) -> int:
         """Return the round of the newest model; 0 if there is none."""
@@ -97,6 +119,7 @@ class LabelService:
     ) -> QuestionBatch:
         """Return up to ``want`` images for a tab that still has ``have``; all others it held are released."""
         with self.lock:
+            self.leases.renew(session, who)
             self.leases.release_except(session, have)
             self.leases.acquire(session, have)
             questions: list[Question] = []
@@ -122,11 +145,12 @@ class LabelService:
             self.leases.end_session(session)
 
     def grid(self, session: str, side: int, name: str | None, have: Sequence[ImageId] = ()) -> QuestionBatch:
-        """Return up to side² images that most members assign to one class, those they agree on least first.
+        """Return up to side² images that the members are sure belong to one class, those they agree on least first.
 
         The images are only leased; each is asked once its answer arrives, so a grid that is not confirmed costs
         nothing. ``have``: images that the tab keeps besides the grid; its previous grid is released. Raises
         InputError without a model, or if no image is left. ``name``: the class; None takes the one with most images.
+        The reply also has the number of such images of every class.
         """
         with self.lock:
             guesses = self.guesses
@@ -136,27 +160,28 @@ class LabelService:
                     fix="Keep labelling: the first model is trained soon.",
                 )  # fmt: skip
             on_screens = set(have) | self.leases.held(exclude=session)
-            unavailable = on_screens | self.state.missing | self.state.places.keys()
-            available = np.zeros(len(self.pool), np.bool_)
-            available[[guesses.rows[i] for i in self.farthest_first.ids if i not in unavailable]] = True
-            rows = {c: guesses.rows_of_class(c, available) for c in ([name] if name else self.state.classes)}
-            best = max(rows, key=lambda c: len(rows[c]))
-            count = min(side * side, len(rows[best]), self._room(on_screens))
+            available = among(self.pool.keys, self.covering.ids.keys)
+            available[self.pool.rows(on_screens | self.state.missing | self.state.places.keys())] = False
+            offers = guesses.sure_by_class(available)
+            best = name or next(iter(offers), "")
+            rows = guesses.sure_of_class(best, available)
+            count = min(side * side, len(rows), self._room(on_screens))
             if count < 1:
                 raise InputError(
-                    "grid", expected="images that most members assign to one class", got="none that may still be asked",
-                    fix="Choose another class, or continue one by one.",
+                    "grid", expected=f"images that at least {SURE:.0%} of the members assign to one class",
+                    got="none that may still be asked", fix="Choose another class, or continue one by one.",
                 )  # fmt: skip
-            images = [self.pool[row] for row in rows[best][:count]]
+            images = [self.pool[row] for row in rows[:count]]
             self.leases.release_except(session, have)
             self.leases.acquire(session, [*have, *images])
-            return QuestionBatch([Question(i, guesses.about(i)) for i in images], self.newest_round(), name=best)
+            questions = [Question(i, guesses.about(i)) for i in images]
+            return QuestionBatch(questions, self.newest_round(), name=best, offers=offers)
 
     def answer(self, session: str, who: str, answers: Sequence[Answer]) -> AnswerOutcome:
         """Store answers in order and return which are durable and which were refused."""
         outcome = AnswerOutcome()
         with self.lock:
-            self.leases.renew(session)
+            self.leases.renew(session, who)
             self._ask_answered_grid(answers)
             for answer in answers:
                 if answer.uid not in self.history.by_uid:
@@ -172,19 +197,21 @@ class LabelService:
         self.changed.set()
         return outcome
 
-    def set_missing(self, images: Iterable[ImageId]) -> None:
-        """Leave out the images that the trainer found missing, and take back in those that are present again."""
+    def set_missing(self, images: Iterable[ImageId], unreadable: Mapping[ImageId, str] | None = None) -> None:
+        """Leave out these images, and those that are ``unreadable`` for a reason; take back in all others."""
         with self.lock:
-            missing = frozenset(images)
+            self.unreadable = dict(unreadable or {})
+            missing = frozenset(images) | self.unreadable.keys()
             if missing != self.state.missing:
                 self.state.missing = missing
                 self._views.set_missing(missing)
 
-    def add_class(self, name: str) -> list[str]:
-        """Add a class and return all classes."""
+    def edit_classes(self, edit: Callable[[Campaign], None]) -> None:
+        """Change the classes; where labels change their class, a new model is trained."""
         with self.lock:
-            self.campaign.add_class(name)
-            return list(self.state.classes)
+            edit(self.campaign)
+            self._reopen_if_corrected()
+        self.changed.set()
 
     def set_budget(self, total: int) -> int:
         """Change the budget and return it; a campaign that had ended is reopened."""
@@ -208,53 +235,90 @@ class LabelService:
             pace = self.pace()
             if self._is_over() or (not self.state.metrics and not self.in_cold_start()):
                 return pace.ask_size
+            if check_is_due(self) or self.results.train_since or self._has_outdated_classes():
+                return pace.ask_size
             if not self.state.metrics or self._unplanned_budget() <= 0:
                 return None
             unanswered = 0 if self._is_stale() else len(self.asks.of_newest_round())
-            model_may_ask = not self.asks.has_query(self.newest_round()) and self.farthest_first.left > 0
+            model_may_ask = not self.asks.has_query(self.newest_round()) and self.covering.left > 0
             is_due = pacing.round_is_due(self.labels_behind(), unanswered, pace) or model_may_ask
             return pace.ask_size if is_due else None
 
     def commit_round(self, result: RoundResult, seconds: float) -> None:
         """Commit a round that took this many seconds: earlier asks are closed, its own is cut to what is still free.
 
-        A round that was trained without the latest answers does not end the campaign.
+        A round that was trained without the latest answers does not end the campaign. One that was trained before
+        classes were merged or deleted is discarded.
         """
         with self.lock:
             round_ = result.events[0].round
-            if round_ in self.state.metrics or self.state.ended:
+            since = self.state.last_event if result.last_event is None else result.last_event
+            edits = [edit for edit in self.state.class_list.edits if edit.event > since]
+            if round_ in self.state.metrics or self.state.ended or any(edit.changes_labels for edit in edits):
                 return
             room = self.budget - self.spent() - len(self.asks.of_audit())
             outdated = result.last_event is not None and self.counts.last_answer > result.last_event
             is_last = self._is_over() and not outdated
-            self.campaign.commit(reconcile_round(result.events, self.state, room=room, is_last=is_last))
+            events = reconcile_round(result.events, self.state, room=room, is_last=is_last, since=since)
+            self.campaign.commit(events)
             self.campaign.runner.delete_intermediate_weights(self.state)
             self.round_seconds = seconds
+            self.results.model_trained(result.last_event)
             if (votes := result.votes) is not None:
-                self.guesses = Guesses.of(round_, votes.classes, votes.majority, votes.agreement, self.pool)
-                save_guesses(self.campaign.folder, self.guesses)
+                names = [self.state.class_list.current(name, since) for name in votes.classes]
+                self.guesses = Guesses.of(round_, names, votes.majority, votes.agreement, self.pool)
+                save_guesses(self.campaign.folder, self.guesses, self.state.last_event)
         self.changed.set()
 
+    def final_model_due(self) -> bool:
+        """Return whether labelling has ended and the final model, which also learns from the audit, is not trained."""
+        with self.lock:
+            return final_model_due(self.campaign.runner, self.state)
+
+    def commit_final_model(self, body: Mapping[str, Any], last_event: int) -> None:
+        """Commit a final model that was trained on the events up to this one, unless answers came since."""
+        with self.lock:
+            if self.final_model_due() and self.counts.last_answer <= last_event:
+                self.campaign.commit([Event("final", self.state.round, body)])
+                _log.info("%s", final_model_note(self.state))
+
     def in_cold_start(self) -> bool:
-        """Return whether there is no model yet and some class has no label but may still get one."""
-        if self.state.metrics:
+        """Return whether there is no model yet, and too few labels to train one."""
+        if self.state.metrics or self._is_exhausted():
             return False
         counts = self.class_counts()
-        cap = self.campaign.config.cold_start.cap or 10 * len(self.state.classes)
-        is_incomplete = not counts or not all(counts.values())
-        return is_incomplete and sum(counts.values()) < cap and not self._is_exhausted()
+        enough = cold_start_size(self.campaign.config, len(self.state.classes), self.budget)
+        comparable = sum(count >= LEAST_PER_CLASS for count in counts.values()) >= 2
+        return not comparable and sum(counts.values()) < enough
+
+    def set_features(self, sample: SampleFeatures) -> None:
+        """Choose covering images among this sample, by these features, from now on."""
+        with self.lock:
+            self.covering.set_features(sample.ids, sample.features)
 
     def _queue(self, who: str, want: int, on_screens: Set[ImageId]) -> Iterator[QueuedImage]:
         cold_start = self.in_cold_start()
-        now = Conditions(self.spent(), self.budget, self._is_stale(), cold_start, self._is_trusted())
+        now = Conditions(
+            self.spent(), self.budget, self._is_stale(), cold_start, self._is_trusted(), random_images_left(self) > 0
+        )
         yield from question_order(self.asks, self.history, now, who)
         size = max(want, len(self.state.classes)) if cold_start else want * self.leases.active_sessions()
-        yield from (QueuedImage(i, "query") for i in self._ask_diverse(size, on_screens))
+        yield from (QueuedImage(i, "query") for i in self._ask_covering(size, on_screens))
         yield from fallback_order(self.asks)
 
     def _is_stale(self) -> bool:
         """Return whether there is a model and it is too many labels behind to ask."""
         return bool(self.state.metrics) and self.labels_behind() >= pacing.STALE_LABELS
+
+    def _has_outdated_classes(self) -> bool:
+        """Return whether classes were merged or deleted since the newest model was trained."""
+        names = self.state.model_classes.get(self.newest_round(), ())
+        return None in names or len(set(names)) < len(names)
+
+    def _apply(self, event: Event) -> None:
+        self._views.apply(event)
+        if self.guesses is not None and (edit := ClassEdit.of(event)) is not None:
+            self.guesses = self.guesses.after_edit(edit)
 
     def _is_trusted(self) -> bool:
         newest = self.state.metrics.get(self.newest_round())
@@ -265,9 +329,9 @@ class LabelService:
         if len(audit) and not self.asks.audit_images:
             self._ask("audit", audit, np.zeros(len(audit)))
 
-    def _ask_diverse(self, count: int, on_screens: Set[ImageId]) -> list[ImageId]:
+    def _ask_covering(self, count: int, on_screens: Set[ImageId]) -> list[ImageId]:
         count = min(count, self._unplanned_budget())
-        chosen = self.farthest_first.choose(count, exclude=on_screens) if count > 0 else {}
+        chosen = self.covering.choose(count, exclude=on_screens) if count > 0 else {}
         if chosen:
             self._ask("cold start", np.array(list(chosen)), np.array(list(chosen.values())))
         return list(chosen)
@@ -275,7 +339,7 @@ class LabelService:
     def _ask_answered_grid(self, answers: Sequence[Answer]) -> None:
         """Ask the images that were shown in a grid and are answered now, possibly after a restart."""
         images = [a.image for a in answers if a.kind != "undo" and a.image not in self.state.places]
-        images = list(dict.fromkeys(i for i in images if i in self.farthest_first))
+        images = list(dict.fromkeys(i for i in images if i in self.covering))
         if images:
             guesses = [self._guess(image) for image in images]
             self._ask("query", np.array(images), np.array([1.0 - g.agreement if g else 0.0 for g in guesses]))
@@ -285,8 +349,13 @@ class LabelService:
         self.campaign.commit([proposal_event(round_, self.asks.count_in(round_), purpose, ids, utilities)])
 
     def _store(self, who: str, answer: Answer) -> None:
-        name, details = self._undo(answer) if answer.kind == "undo" else self._label(answer)
-        self.campaign.accept({answer.image: name}, who=who, shown=details, uids={answer.image: answer.uid})
+        if answer.kind == "undo":
+            stored = undo_to_store(answer, self.history)
+        else:
+            stored = label_to_store(answer, self._guess(answer.image), self.history, self.state.class_list)
+        self.campaign.accept(
+            {answer.image: stored.name}, who=who, shown=stored.details, uids={answer.image: answer.uid}
+        )
         self._reopen_if_corrected()
 
     def _reopen_if_corrected(self) -> None:
@@ -295,41 +364,8 @@ class LabelService:
         if self.state.ended and self.counts.last_answer > (newest.number if newest else 0):
             self.campaign.reopen()
 
-    def _label(self, answer: Answer) -> tuple[str | None, dict[str, Any]]:
-        """Return the class and the details to store with an answer that is not an undo."""
-        details: dict[str, Any] = {"seconds": round(answer.seconds, 2)}
-        guess = self._guess(answer.image) if answer.guess_timing == "hidden" else self._seen_guess(answer)
-        if guess is not None:
-            details["guess"] = {"class": guess.name, "agreement": guess.agreement, "shown": answer.guess_timing}
-        if answer.grid:
-            details["grid"] = True
-        if answer.second_look or self.history.is_doubtful(answer.image):
-            details["again"] = True
-        if answer.kind in REASONS:
-            return None, details | {"reason": REASONS[answer.kind]}
-        return answer.name or "", details
-
-    def _undo(self, answer: Answer) -> tuple[str | None, dict[str, Any]]:
-        """Return the class and the details to store with an undo."""
-        undone = self.history.by_uid.get(answer.undoes)
-        if undone is None or undone.image != answer.image:
-            raise InputError(
-                "undo", expected="an earlier answer to this image", got=answer.undoes or "none", fix="Keep labelling."
-            )
-        current = self.history.current.get(answer.image)
-        after = self.history.previous(answer.undoes) if current is undone else current
-        reason = {"reason": UNDONE} if after is None else {"reason": after.reason} if after.name is None else {}
-        return (after.name if after else None), {"undoes": answer.undoes, **reason}
-
     def _guess(self, image: ImageId) -> Guess | None:
         return self.guesses.about(image) if self.guesses else None
-
-    def _seen_guess(self, answer: Answer) -> Guess:
-        """Return the guess that the person saw; a newer model may guess otherwise by now."""
-        if answer.guess is None or answer.guess.name not in self.state.classes:
-            got = "none" if answer.guess is None else repr(answer.guess.name)
-            raise InputError("guess", expected="one of the classes", got=got, fix="Reload the page.")
-        return answer.guess
 
     def _room(self, on_screens: Set[ImageId]) -> int:
         """Return the budget beyond the labels given and the unlabelled images on screens."""
@@ -341,7 +377,7 @@ class LabelService:
 
     def _is_exhausted(self) -> bool:
         """Return whether every image was asked and answered."""
-        return not self.farthest_first.left and not self.asks.any_left() and not self.history.returned
+        return not self.covering.left and not self.asks.any_left() and not self.history.returned
 
     def _is_over(self) -> bool:
         return self.spent() >= self.budget or self._is_exhausted()

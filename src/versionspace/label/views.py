@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from versionspace.store import TRAINING_PURPOSES, Answered, Event, Proposed
+from versionspace.store import TRAINING_PURPOSES, Answered, ClassEdit, Event, Proposed
 from versionspace.types import ImageId
 
 
@@ -55,16 +55,20 @@ class LabelCounts:
     spent: int = 0
     """Labels given, including those of the audit and of missing images; skipped images cost nothing."""
     last_answer: int = 0
-    """Number of the newest event that is an answer."""
+    """Number of the newest event that changed labels: an answer, or classes that were merged or deleted."""
     _missing: frozenset[ImageId] = frozenset()
     _class_of: dict[ImageId, str] = field(default_factory=dict)
     _training: set[ImageId] = field(default_factory=set)
     """Images that were asked to train on."""
     _per_class: Counter[str] = field(default_factory=Counter)
+    _given: Counter[str] = field(default_factory=Counter)
+    """Labels of each class, including those of the audit and of missing images."""
 
     def apply(self, event: Event) -> None:
         """Update the view with a committed event."""
         match event.kind:
+            case "renamed" | "merged" | "deleted":
+                self._edit(event)
             case "proposed":
                 proposed = Proposed.from_body(event.body)
                 for image in proposed.ids if proposed.purpose in TRAINING_PURPOSES else ():
@@ -87,16 +91,35 @@ class LabelCounts:
         """Return the number of labels of each class that the model is trained on."""
         return {name: self._per_class[name] for name in classes}
 
+    def given(self, name: str) -> int:
+        """Return the number of labels of a class, including those of the audit and of missing images."""
+        return self._given[name]
+
+    def seen(self) -> set[str]:
+        """Return the classes that have a label, be it only in the audit."""
+        return {name for name, count in self._given.items() if count}
+
     def training(self) -> int:
         """Return the number of labels that the model is trained on."""
         return self._per_class.total()
 
+    def _edit(self, event: Event) -> None:
+        edit = ClassEdit.of(event)
+        assert edit is not None
+        for image in [image for image, name in self._class_of.items() if name == edit.before]:
+            self._answer(image, edit.after)
+        if edit.changes_labels:
+            self.last_answer = event.number
+
     def _answer(self, image: ImageId, name: str | None) -> None:
         self._count(image, -1)
-        self.spent -= self._class_of.pop(image, None) is not None
+        if (before := self._class_of.pop(image, None)) is not None:
+            self.spent -= 1
+            self._given[before] -= 1
         if name is not None:
             self._class_of[image] = name
             self.spent += 1
+            self._given[name] += 1
             self._count(image, +1)
 
     def _count(self, image: ImageId, change: int) -> None:

@@ -12,6 +12,9 @@ export function make(tag, properties = {}, ...children) {
   return node;
 }
 
+// Small images are smoothed when they are enlarged, unless the person asks for sharp pixels.
+export const isSmall = (picture) => picture.naturalWidth < 160;
+
 export function shape(tag, attributes = {}, ...children) {
   const node = document.createElementNS("http://www.w3.org/2000/svg", tag);
   for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);

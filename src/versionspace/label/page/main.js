@@ -1,12 +1,16 @@
 // The page's main module: identifies the tab and the person, handles answers, and exchanges state with the server.
 
+import { ClassSettings } from "./class_settings.js";
 import { Classes } from "./classes.js";
 import { $, composing, get, make, name, percent, post, say } from "./dom.js";
 import { Grid } from "./grid.js";
-import { Keys, showLetters } from "./keys.js";
+import { Keys, showKeys } from "./keys.js";
 import { Outbox } from "./outbox.js";
+import { Results } from "./results.js";
+import { Review } from "./review.js";
 import { drawRail, drawStatus } from "./side.js";
 import { Stage } from "./stage.js";
+import { Views } from "./views.js";
 
 const address = new URL(location.href);
 // Split by code points: half a surrogate pair would make the server reject every answer.
@@ -20,14 +24,21 @@ let rail = [];
 let outbox;
 let stage;
 let grid;
+let views;
 const turns = { asked: 0, drawn: 0 };
 const when = $("when");
 when.value = localStorage.getItem("versionspace-when") ?? "hidden";
-const classes = new Classes((chosen) => {
-  if (grid.open) grid.fetch(chosen);
-  else answer("class", chosen);
-  if (document.activeElement === document.body) home();
+const classes = new Classes({
+  chosen: (chosen) => {
+    if (grid.open) grid.fetch(chosen);
+    else answer("class", chosen);
+    if (document.activeElement === document.body) home();
+  },
+  missing: (text) => newClass(text),
+  changed: () => showKeys(classes),
 });
+const results = new Results({ changed: () => refresh(), labelling: (told) => resume(told) });
+const narrow = matchMedia("(max-width: 52rem)");
 
 // One session per tab: a reload keeps it, a duplicated tab gets a new one.
 async function session() {
@@ -70,7 +81,8 @@ function answer(kind, chosen = null) {
 
 function send(task, kind, chosen, seconds, more = {}) {
   const taken = Math.min(seconds, DAY); // a tab may have been left open
-  const one = { uid: name(), kind, image: task.image, name: chosen, seconds: taken, ...saw(task), ...more };
+  const one = { uid: name(), kind, image: task.image, name: chosen, seconds: taken, edition: state.edition,
+    ...saw(task), ...more };
   outbox.add(one);
   return one;
 }
@@ -97,8 +109,8 @@ function correct(one) {
 }
 
 async function undo() {
-  if (grid.open) grid.leave();
-  if (stage.current?.was !== undefined) {
+  if (grid.open && !rail[0]?.grid) grid.leave();
+  if (!grid.open && stage.current?.was !== undefined) {
     stage.advance();
     return;
   }
@@ -108,13 +120,31 @@ async function undo() {
     say("There is nothing to undo.");
     return;
   }
-  outbox.add({ uid: name(), kind: "undo", image: last.image, of: last.uid });
-  if (last.earlier) say(`Undone: ${last.name ?? last.reason}. The earlier answer is kept.`);
+  const takeBack = (one) => outbox.undo(one.image, one.uid);
+  takeBack(last);
+  if (last.grid) undoGrid(last, takeBack);
+  else if (last.earlier) say(`Undone: ${last.name ?? last.reason}. The earlier answer is kept.`);
   else {
-    stage.bring({ ...(last.task ?? {}), image: last.image, was: undefined, guess: last.task?.guess ?? null });
+    stage.bring({ ...taskOf(last), was: undefined });
     say(`Undone: ${last.name ?? last.reason}`);
   }
   showRail();
+}
+
+// The task of an answer; after a reload, what the person saw of the guess comes from the server.
+function taskOf({ image, task, guess }) {
+  return task ? { ...task, image } : { image, guess: guess ?? null, known: Boolean(guess) };
+}
+
+// Take back all answers of the grid that this one belongs to, and display that grid again.
+function undoGrid(last, takeBack) {
+  const others = rail.filter((one) => one.grid === last.grid);
+  rail = rail.filter((one) => one.grid !== last.grid);
+  others.forEach(takeBack);
+  const confirmed = [last, ...others].reverse().map((one) => ({ ...taskOf(one), excluded: false }));
+  grid.restore([...confirmed, ...stage.take((task) => task.excluded && task.grid === last.grid)], last.name);
+  stage.fill();
+  say(`Undone: ${confirmed.length} × ${last.name}`);
 }
 
 async function refresh() {
@@ -140,7 +170,8 @@ async function refresh() {
     }
     const shut = error.status === 401 && "The access key is no longer valid: open the address shown in the terminal.";
     if (outbox && shut) outbox.trouble = shut;
-    drawStatus(state, { trouble: outbox?.trouble || "The server does not respond; your answers are stored in this browser." });
+    const away = "The server does not respond; your answers are stored in this browser.";
+    drawStatus(state, { trouble: outbox?.trouble || away, who });
   }
 }
 
@@ -155,10 +186,12 @@ function missed(error) {
 
 function draw() {
   classes.update(state.classes);
-  showLetters(classes.many);
-  drawStatus(state, { trouble: outbox?.trouble });
+  showKeys(classes);
+  drawStatus(state, { trouble: outbox?.trouble, who });
+  results.draw(state);
   showRail();
   finished();
+  views?.update();
   if (stage && stage.generation !== null && state.round !== stage.generation) stage.fill({ anew: true });
   else if (stage && !stage.current && !stage.finished) stage.fill();
 }
@@ -173,16 +206,16 @@ function finished() {
   const training = !state.ended;
   const why = stage.finished === "budget" ? `All ${state.budget} labels of the budget are used.`
     : `There is nothing left to label: ${stage.finished}.`;
-  const key = [training, why, state.light.sentence].join();
+  const key = [training, why, state.light.sentence, state.results.final].join();
   if ($("finished").dataset.key !== key) {
     const more = Math.max(10, 10 * Math.round(state.budget / 40));
     const parts = [
       make("h2", { textContent: training ? "Thank you. The last model is being trained." : "Done." }),
       make("p", { textContent: why }), make("p", { textContent: state.light.sentence }),
       make("p", { className: "hint", textContent: training ? "This page tells you when it is ready. You can close it: the "
-        + "server keeps running." : "The labels and the classifier are in the campaign’s folder: export them with versionspace "
-        + "export. You can still correct answers in the panel; the model is then trained again." }),
+        + "server keeps running." : "You can still correct answers in the panel; the model is then trained again." }),
     ];
+    if (!training) parts.splice(3, 0, ...results.summary(state));
     if (stage.finished === "budget") {
       parts.push(make("button", { id: "more", textContent: `Label ${more} more`, onclick: () => raise(more) }));
     }
@@ -197,32 +230,55 @@ function finished() {
 async function raise(by) {
   try {
     const found = await post("/api/budget", { total: state.done + by });
-    say(`The budget is now ${found.budget} labels`);
-    stage.finished = "";
-    await refresh();
+    await resume(`The budget is now ${found.budget} labels`);
   } catch (error) {
     say(error.message, { seconds: 6 });
   }
+}
+
+// Ask for other images: the budget has changed, or random images come first.
+async function resume(told) {
+  say(told, { seconds: 4 });
+  stage.finished = "";
+  stage.ahead = stage.ahead.filter((task) => task.mine);
+  await refresh();
+  stage.fill({ anew: true });
 }
 
 function told(found) {
   if (found.generation !== undefined && stage && stage.generation !== null && found.generation !== stage.generation) {
     stage.fill({ anew: true });
   }
-  if (state) drawStatus(state, { trouble: outbox?.trouble });
+  if (state) drawStatus(state, { trouble: outbox?.trouble, who });
   clearTimeout(told.later);
   told.later = setTimeout(refresh, 250);
 }
 
-const toggleGrid = () => (grid.open ? grid.leave() : grid.enter());
-
-function toggleSide() {
-  const hidden = document.body.classList.toggle("no-side");
-  $("to-side").setAttribute("aria-expanded", String(!hidden));
+function setSharp(sharp) {
+  document.body.classList.toggle("sharp", sharp);
+  $("sharp").setAttribute("aria-pressed", String(sharp));
+  localStorage.setItem("versionspace-sharp", String(sharp));
 }
 
-function newClass() {
-  $("class-name").value = "";
+function toggleSharp() {
+  const sharp = !document.body.classList.contains("sharp");
+  setSharp(sharp);
+  say(sharp ? "Sharp pixels" : "Smoothed", { seconds: 1 });
+}
+
+const toggleGrid = () => (grid.open ? grid.leave() : grid.enter());
+
+// On a narrow screen the panel is a sheet over the page.
+function toggleSide(hide) {
+  const hidden = document.body.classList.toggle("no-side", hide);
+  $("to-side").setAttribute("aria-expanded", String(!hidden));
+  if (!narrow.matches) return;
+  if (hidden) home();
+  else $("close-side").focus();
+}
+
+function newClass(text = "") {
+  $("class-name").value = [...text].slice(0, 60).join("");
   $("class-trouble").textContent = "";
   $("adding").showModal();
   $("class-name").focus();
@@ -235,10 +291,11 @@ async function addClass() {
     return;
   }
   try {
-    await post("/api/class", { name: wanted });
+    await post("/api/class", { name: wanted, who });
     $("adding").close();
     await refresh();
     say(`Added the class ${wanted}`);
+    if ($("find").value) $("find").focus(); // Enter now chooses what was typed
   } catch (error) {
     $("class-trouble").textContent = error.message;
   }
@@ -246,30 +303,36 @@ async function addClass() {
 
 // Focus an element with role=application, where screen readers pass keys on to the page.
 function home() {
-  if (document.querySelector("dialog[open]")) return;
+  const sheet = narrow.matches && !document.body.classList.contains("no-side");
+  if (sheet || views?.active || document.querySelector("dialog[open]")) return;
   const place = grid.open ? $("cells").firstElementChild : $("finished").hidden ? $("single") : $("finished");
   if (!grid.open || !$("grid").contains(document.activeElement)) place?.focus({ preventScroll: true });
 }
 
 function wire() {
   new Keys({
-    classes, grid,
+    classes, grid, views,
     letters: [["u", () => answer("unsure")], ["x", () => answer("bad")], ["g", toggleGrid], ["z", () => stage.zoom()],
-      ["n", newClass], ["p", toggleSide]],
+      ["s", toggleSharp], ["n", () => newClass()], ["p", () => toggleSide()], ["d", () => results.open()],
+      ["r", () => views.toggle("review")], ["c", () => views.toggle("settings")]],
     others: [[" ", () => answer("skip")], ["Backspace", undo], ["?", () => $("keys").showModal()]],
   });
   for (const made of document.querySelectorAll("[data-kind]")) {
     made.addEventListener("click", () => answer(made.dataset.kind));
   }
-  $("undo").addEventListener("click", undo);
+  for (const id of ["undo", "grid-undo"]) $(id).addEventListener("click", undo);
   $("zoom").addEventListener("click", () => stage.zoom());
   $("to-grid").addEventListener("click", toggleGrid);
-  $("to-side").addEventListener("click", toggleSide);
+  $("sharp").addEventListener("click", toggleSharp);
+  for (const id of ["to-side", "close-side", "shade"]) $(id).addEventListener("click", () => toggleSide());
+  $("side").addEventListener("keydown", (event) => event.key === "Escape" && narrow.matches && toggleSide(true));
+  narrow.addEventListener("change", () => toggleSide(narrow.matches));
   $("to-keys").addEventListener("click", () => $("keys").showModal());
-  $("new-class").addEventListener("click", newClass);
+  $("new-class").addEventListener("click", () => newClass());
   $("class-add").addEventListener("click", addClass);
   $("class-cancel").addEventListener("click", () => $("adding").close());
-  $("class-name").addEventListener("keydown", (event) => event.key === "Enter" && !composing(event) && addClass());
+  $("class-name").addEventListener("keydown", (event) => event.key === "Enter" && !event.repeat && !composing(event)
+    && addClass());
   when.addEventListener("change", () => {
     localStorage.setItem("versionspace-when", when.value);
     home();
@@ -295,10 +358,11 @@ async function start() {
   stage = new Stage({ session: mine, who, outbox, when: () => when.value, changed: finished });
   grid = new Grid({
     session: mine, who, state: () => state, have: () => stage.have(stage.single()),
-    shown: (chosen) => classes.mark(chosen),
-    answered: (task, chosen, seconds) => {
-      const sent = send(task, "class", chosen, seconds, { grid: true });
-      remember({ uid: sent.uid, image: task.image, name: chosen, reason: "", task, earlier: false });
+    shown: (chosen, offers) => classes.mark(chosen, offers),
+    lost: refresh,
+    answered: (task, chosen, seconds, batch) => {
+      const sent = send(task, "class", chosen, seconds, { grid: batch });
+      remember({ uid: sent.uid, image: task.image, name: chosen, reason: "", grid: batch, task, earlier: false });
     },
     left: (tasks, leaving) => {
       for (const task of [...tasks].reverse()) stage.ahead.unshift(stage.fetched({ ...task, mine: true }));
@@ -308,7 +372,13 @@ async function start() {
     },
   });
   stage.others = () => grid.tasks;
+  views = new Views({
+    review: new Review({ state: () => state, outbox, send, classes }),
+    settings: new ClassSettings({ state: () => state, who, add: () => newClass(), changed: refresh }),
+  }, { left: () => { stage.shownAt = performance.now(); home(); } });
   wire();
+  if (narrow.matches) toggleSide(true);
+  setSharp(localStorage.getItem("versionspace-sharp") === "true");
   draw();
   await stage.fill();
   home();

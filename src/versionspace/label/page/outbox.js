@@ -1,7 +1,7 @@
 // Unsent answers: kept in local storage until the server has stored them durably. Each has a unique id, so that sending
 // one twice counts once; any tab of this campaign sends what another tab left behind.
 
-import { post, Refusal, say } from "./dom.js";
+import { name, post, Refusal, say } from "./dom.js";
 
 const BATCH = 50;
 
@@ -27,6 +27,10 @@ export class Outbox {
       (this.unkept ??= []).push({ who: this.who, answer });
     }
     this.flush();
+  }
+
+  undo(image, of) {
+    this.add({ uid: name(), kind: "undo", image, of });
   }
 
   waiting() {

@@ -1,8 +1,9 @@
 // The displayed image and the next ones, fetched and decoded ahead of time, so that an answer never waits for the network.
 
-import { $, make, percent, post, say } from "./dom.js";
+import { $, isSmall, make, percent, post, say } from "./dom.js";
 
 const AHEAD = 5;
+const [ENLARGED, TIMES] = [480, 12]; // pixels, and times its own size: how far a small image is enlarged
 
 export class Stage {
   constructor({ session, who, outbox, when, changed }) {
@@ -12,6 +13,7 @@ export class Stage {
     this.generation = null;
     this.finished = "";
     this.filling = false;
+    this.away = false; // whether the last request for images failed
     this.shownAt = 0;
     const frame = $("frame");
     frame.addEventListener("click", (event) => this.zoom(undefined, event));
@@ -39,6 +41,7 @@ export class Stage {
       const found = await post("/api/next", {
         session: this.session, who: this.who, have: this.have(kept), want, when: this.when(),
       });
+      this.away = false;
       this.generation = found.generation;
       this.finished = found.finished;
       const known = new Set([this.current?.image, ...this.outbox.images()]);
@@ -47,6 +50,8 @@ export class Stage {
       for (const task of found.tasks) if (!known.has(task.image)) this.ahead.push(this.fetched(task));
       if (!this.current) this.advance();
     } catch (error) {
+      this.away = true;
+      if (!this.current) this.show(null);
       clearTimeout(this.later);
       this.later = setTimeout(() => this.fill(), 1000);
     } finally {
@@ -101,14 +106,14 @@ export class Stage {
     const banner = $("banner");
     banner.hidden = true;
     if (!task) {
-      frame.replaceChildren(make("p", { className: "hint", textContent: this.finished ? "" : "One moment…" }));
+      frame.replaceChildren(make("p", { className: "hint", textContent: this.waiting() }));
     } else if (task.broken) {
       frame.replaceChildren(make("p", { className: "broken", textContent:
         "This image cannot be displayed: its file is damaged, changed or missing. Mark it as a bad image and continue." }));
     } else {
       if (!task.picture) this.fetched(task);
       frame.replaceChildren(task.picture);
-      task.ready.then((fine) => fine && task.picture.classList.toggle("tiny", task.picture.naturalWidth < 160));
+      task.ready.then((fine) => fine && isSmall(task.picture) && this.enlarge(task.picture));
     }
     if (task?.was !== undefined) {
       banner.hidden = false;
@@ -124,6 +129,19 @@ export class Stage {
     if (task) Object.assign(task, { when, known: task.known || when === "before" });
     this.shownAt = performance.now();
     this.changed();
+  }
+
+  // What is shown while there is no image.
+  waiting() {
+    if (this.finished) return "";
+    return this.away ? "The next image comes when the server is back." : "One moment…";
+  }
+
+  // A small image is enlarged only so far: beyond that it is harder to recognise.
+  enlarge(picture) {
+    const most = Math.max(ENLARGED, TIMES * Math.max(picture.naturalWidth, picture.naturalHeight));
+    picture.classList.add("tiny");
+    picture.style.maxWidth = picture.style.maxHeight = `${most}px`;
   }
 
   // Display a task now; the current one comes next.
@@ -146,6 +164,13 @@ export class Stage {
       this.ahead.splice(count < 0 ? this.ahead.length : count, 0, this.current);
     }
     this.show(this.ahead.shift());
+  }
+
+  // Remove the tasks for which this is true from the next ones and return them.
+  take(wanted) {
+    const taken = this.ahead.filter(wanted);
+    this.ahead = this.ahead.filter((task) => !taken.includes(task));
+    return taken;
   }
 
   seconds() {
