@@ -10,7 +10,21 @@ import pytest
 from benchmarks import committees, measure
 
 
-@pytest.mark.parametrize("name", ["heads", "label_page", "peers", "training", "worst_case"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "cluster",
+        "coverage",
+        "features_on_disk",
+        "heads",
+        "label_page",
+        "own_models",
+        "peers",
+        "simulated_person",
+        "training",
+        "worst_case",
+    ],
+)
 def test_every_benchmark_can_be_imported_and_has_an_entry(name):
     assert callable(importlib.import_module(f"benchmarks.{name}").run)
 

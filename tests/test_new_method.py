@@ -6,7 +6,7 @@ import pytest
 import versionspace as vs
 from campaign.tiny import config
 from versionspace import report
-from versionspace.query import TABLE, Method, register
+from versionspace.query import TABLE
 
 
 def highest_class(problem):
@@ -17,10 +17,10 @@ def highest_class(problem):
 @pytest.fixture
 def method():
     """The name of a method that is registered during the test."""
-    row = Method(
+    row = vs.Method(
         "highest-class", "Highest class", "example", "vote of member 0", "none", "N", highest_class, pool="votes"
     )
-    register(row)
+    vs.register(row)
     yield row.name
     del TABLE[row.name]
 

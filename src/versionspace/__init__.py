@@ -11,10 +11,13 @@ array([64, 41, 13,  6, 51])
 
 from typing import TYPE_CHECKING, Any
 
+from versionspace import stop
 from versionspace._version import __version__
-from versionspace.errors import InputError, TrainingError, VersionspaceError
+from versionspace.classifiers import bootstrap_committee, committee
+from versionspace.cluster import cluster
+from versionspace.errors import InputError, TieWarning, TrainingError, VersionspaceError
 from versionspace.extras import require
-from versionspace.query import METHODS, Stream, query, utilities
+from versionspace.query import METHODS, Chosen, Method, Stream, query, register, utilities
 from versionspace.space import (
     ProjectionDistance,
     agreement_region,
@@ -30,21 +33,28 @@ from versionspace.space import (
 
 if TYPE_CHECKING:
     from versionspace.campaign import Campaign, run
-    from versionspace.ensemble import Ensemble, Training
+    from versionspace.ensemble import Ensemble, Heads, Training
     from versionspace.label import label_folder
 
 __all__ = [
     "METHODS",
     "Campaign",
+    "Chosen",
     "Ensemble",
+    "Heads",
     "InputError",
+    "Method",
     "ProjectionDistance",
     "Stream",
+    "TieWarning",
     "Training",
     "TrainingError",
     "VersionspaceError",
     "__version__",
     "agreement_region",
+    "bootstrap_committee",
+    "cluster",
+    "committee",
     "disagreement_matrix",
     "gibbs_error",
     "gibbs_vote_disagreement",
@@ -53,7 +63,9 @@ __all__ = [
     "pairwise_disagreement",
     "projection_distance",
     "query",
+    "register",
     "run",
+    "stop",
     "utilities",
     "variation_ratio",
     "wrong_agreement",
@@ -61,7 +73,7 @@ __all__ = [
 
 
 _LAZY = {
-    "Ensemble": ("ensemble", "run"), "Training": ("ensemble", "run"),
+    "Ensemble": ("ensemble", "run"), "Heads": ("ensemble", "run"), "Training": ("ensemble", "run"),
     "Campaign": ("campaign", "run"), "run": ("campaign", "run"),
     "label_folder": ("label", "label"),
 }  # fmt: skip

@@ -12,6 +12,8 @@ VersionspaceError
     ├── StoreError                     a campaign folder cannot be read or written (versionspace.store.errors)
     │   └── LockedError                    another process uses it
     └── ReportError                    a report cannot be written (versionspace.report.errors)
+
+`TieWarning` is the one warning: all images of a query have the same utility, and the seed chose.
 """
 
 
@@ -46,6 +48,14 @@ class InputError(ExplainedError, ValueError):
     >>> raise InputError("k", expected="1 to 100", got="101", fix="Ask for fewer images.")
     Traceback (most recent call last):
     versionspace.errors.InputError: k: expected 1 to 100, got 101. Ask for fewer images.
+    """
+
+
+class TieWarning(UserWarning):
+    """All chosen images were drawn by lot, among more images of equal utility than were asked for.
+
+    >>> import warnings
+    >>> warnings.simplefilter("ignore", TieWarning)  # or pass return_record=True, which says the same without a warning
     """
 
 

@@ -7,10 +7,12 @@ from versionspace.errors import MissingPackageError
 
 EXTRAS = {
     "PIL": "data", "platformdirs": "data", "pooch": "data", "requests": "data", "scipy": "data", "sklearn": "data",
-    "safetensors": "train", "torch": "train", "pydantic": "run", "tomli_w": "run",
+    "safetensors": "train", "torch": "train", "pydantic": "run", "threadpoolctl": "run", "tomli_w": "run",
     "fastapi": "label", "uvicorn": "label",
     "jinja2": "report", "markupsafe": "report", "matplotlib": "report",
+    "timm": "timm", "torchvision": "torchvision", "transformers": "hf", "pyarrow": "parquet", "pillow_heif": "heif",
     "onnx": "onnx", "onnxruntime": "onnx", "onnxscript": "onnx",
+    "ray": "cluster",
 }  # fmt: skip
 """The extra of versionspace that installs each optional package."""
 

@@ -11,6 +11,7 @@ import hashlib
 import operator
 import re
 import secrets
+from numbers import Integral
 
 import numpy as np
 
@@ -22,12 +23,16 @@ _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
 def root(seed: object) -> int:
-    """Return the seed as a Python integer; None draws a new one from the operating system.
+    """Return the seed as a Python integer; None draws a new one from the operating system, a NumPy generator from it.
 
-    Raises `InputError` unless it is None or an integer of at least 0.
+    Raises `InputError` unless it is None, a generator or an integer of at least 0.
     """
     if seed is None:
         return secrets.randbits(64)
+    if isinstance(seed, np.random.Generator):
+        return int(seed.integers(2**63))
+    if isinstance(seed, np.random.RandomState):
+        return int(seed.randint(2**31 - 1))
     try:
         value = operator.index(seed)  # type: ignore[arg-type]
     except TypeError:
@@ -35,7 +40,7 @@ def root(seed: object) -> int:
     if value < 0 or isinstance(seed, bool):
         raise InputError(
             "seed",
-            expected="an integer of at least 0, or None",
+            expected="an integer of at least 0, a NumPy generator, or None",
             got=repr(seed),
             fix="Pass an integer for a reproducible result, or None for a new random seed.",
         )
@@ -66,9 +71,19 @@ def hashes(key: int, positions: Array) -> Words:
 
 
 def id_hashes(key: int, ids: Array) -> Words:
-    """Return 64-bit hashes of (key, id), for integer or text ids. Of a SHA-256, the first 64 bits are used."""
-    numbers = ids if ids.dtype.kind in "iu" else np.array([_text_hash(text) for text in ids.tolist()], np.uint64)
+    """Return 64-bit hashes of (key, id), for integer or text ids. Of a SHA-256, the first 64 bits are used.
+
+    An integer has the same hash in any type, in an array of objects too; other objects are hashed as text.
+    """
+    numbers = ids if ids.dtype.kind in "iu" else np.array([_number(id_) for id_ in ids.tolist()], np.uint64)
     return hashes(key, numbers)
+
+
+def _number(id_: object) -> int:
+    """Return an id as 64 bits."""
+    if isinstance(id_, Integral) and -(2**63) <= int(id_) < 2**64:
+        return int(id_) % 2**64
+    return _text_hash(str(id_))
 
 
 def _text_hash(text: str) -> int:

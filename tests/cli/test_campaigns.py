@@ -124,7 +124,7 @@ def test_an_exported_model_classifies_new_images(grid, tmp_path):
     for i in range(20):
         Image.fromarray(part.images[i, ..., 0]).save(tmp_path / "new" / f"{i:02d}.png")
     rows = list(csv.DictReader(versionspace("predict", tmp_path / "model", tmp_path / "new").stdout.splitlines()))
-    probs = Ensemble.load(tmp_path / "model").predict_proba(part.images[:20]).mean(axis=0)
+    probs = Ensemble.load(tmp_path / "model").predict_proba(part.images[:20], members=True).mean(axis=0)
     assert [r["class"] for r in rows] == [record.classes[c] for c in probs.argmax(axis=1)]
     assert [float(r["probability"]) for r in rows] == pytest.approx(probs.max(axis=1), abs=1e-4)
     (tmp_path / "new" / "00.png").write_bytes(b"broken")
@@ -156,18 +156,20 @@ def test_models_out(grid, tmp_path):
     assert json.loads((tmp_path / "model" / "model.json").read_text())["classes"] == list(record.classes)
     versionspace("export", grid / "gvd" / "0", "--model", "safetensors", "--member", "1", "--out", tmp_path / "one")
     np.testing.assert_allclose(
-        Ensemble.load(tmp_path / "one").predict_proba(images)[0], ensemble.predict_proba(images)[1], atol=1e-6
+        Ensemble.load(tmp_path / "one").predict_proba(images, members=True)[0],
+        ensemble.predict_proba(images, members=True)[1],
+        atol=1e-6,
     )
     said = versionspace("export", grid / "gvd" / "0", "--model", "onnx", "--out", tmp_path / "m.onnx").stdout
     assert "of torch's" in said
     session = onnxruntime.InferenceSession(str(tmp_path / "m.onnx"))
     np.testing.assert_allclose(
-        session.run(None, {"images": images})[0], ensemble.predict_proba(images).mean(axis=0), atol=1e-5
+        session.run(None, {"images": images})[0], ensemble.predict_proba(images, members=True).mean(axis=0), atol=1e-5
     )
     versionspace("export", grid / "gvd" / "0", "--model", "onnx", "--member", "2", "--out", tmp_path / "m2.onnx")
     session = onnxruntime.InferenceSession(str(tmp_path / "m2.onnx"))
     np.testing.assert_allclose(
-        session.run(None, {"images": images[:1]})[0], ensemble.predict_proba(images[:1])[2], atol=1e-5
+        session.run(None, {"images": images[:1]})[0], ensemble.predict_proba(images[:1], members=True)[2], atol=1e-5
     )
     assert session.get_modelmeta().custom_metadata_map["classes"].split("\n") == list(record.classes)
     assert "0 to 2" in versionspace("export", grid / "gvd" / "0", "--model", "onnx", "--member", "7", code=2).stderr
@@ -177,8 +179,8 @@ def test_models_out(grid, tmp_path):
     ("words", "said"),
     [
         ("export {grid} --labels csv", "a grid of 4"),
-        ("export {grid}/gvd/0", "either --labels or --model, got neither"),
-        ("export {grid}/gvd/0 --labels csv --model onnx", "got both"),
+        ("export {grid}/gvd/0", "one of --labels, --model and --predictions, got none"),
+        ("export {grid}/gvd/0 --labels csv --model onnx", "got several"),
         ("export {grid}/gvd/0 --labels xls", "one of csv, jsonl, imagefolder, label-studio, got 'xls'"),
         ("export {grid}/gvd/0 --labels label-studio", "expected a campaign on a folder of images, got one on digits"),
         ("export {grid}/gvd/0 --model safetensors --member 9", "0 to 2, got 9. Leave it out for all members."),

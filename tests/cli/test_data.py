@@ -106,3 +106,14 @@ def test_the_help_imports_no_heavy_package():
     code = "import sys, versionspace.cli.data; print(sorted({'torch', 'sklearn', 'scipy', 'PIL'} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+def test_info_describes_a_features_file(tmp_path):
+    np.savez(tmp_path / "emb.npz", features=np.eye(3, 5), labels=["cat", "", "dog"], ids=["a", "b", "c"])
+    result = invoke("info", str(tmp_path / "emb.npz"))
+    assert result.exit_code == 0
+    for text in ("3, 2 labelled", "5 of type float64", "from a to c", "cat, dog"):
+        assert text in result.output
+    np.save(tmp_path / "emb.npy", np.full((2, 2), np.nan))
+    result = invoke("info", str(tmp_path / "emb.npy"))
+    assert (result.exit_code, "row 0: expected finite features" in str(result.exception)) == (1, True)

@@ -9,7 +9,15 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from versionspace.cli.options import FAILED, INTERRUPTED, read_names, read_seeds
+from versionspace.cli.options import (
+    FAILED,
+    INTERRUPTED,
+    ClusterAddress,
+    ClusterSettings,
+    read_cluster,
+    read_names,
+    read_seeds,
+)
 
 if TYPE_CHECKING:
     from versionspace.campaign import Run
@@ -39,6 +47,8 @@ def run(
     ] = None,
     out: Annotated[Path | None, typer.Option(help="Output folder (default: runs/PRESET).")] = None,
     accept_different: AcceptDifferent = False,
+    cluster: ClusterAddress = None,
+    cluster_settings: ClusterSettings = None,
 ) -> None:
     """Run campaigns: every method with every seed. Run the same command again to resume.
 
@@ -54,6 +64,7 @@ def run(
         jobs=jobs,
         changes=changes or (),
         accept_different=accept_different,
+        executor=read_cluster(cluster, cluster_settings, jobs),
     )
     _conclude(made)
 
@@ -65,6 +76,8 @@ def resume(
     images: Annotated[
         Path | None, typer.Option(help="New location of the folder of images, if it was moved.", show_default=False)
     ] = None,
+    cluster: ClusterAddress = None,
+    cluster_settings: ClusterSettings = None,
 ) -> None:
     """Resume campaigns that were stopped or killed, or that ran out of disk space. Finished ones are left unchanged.
 
@@ -72,7 +85,8 @@ def resume(
     """
     from versionspace.campaign import grid
 
-    _conclude(grid.resume(folder, jobs=jobs, accept_different=accept_different, images=images))
+    executor = read_cluster(cluster, cluster_settings, jobs)
+    _conclude(grid.resume(folder, jobs=jobs, accept_different=accept_different, images=images, executor=executor))
 
 
 def _conclude(made: "Run") -> None:

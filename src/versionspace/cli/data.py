@@ -8,7 +8,15 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from versionspace.data import DATASETS, Dataset, DatasetInfo, read_folder
+from versionspace.data import (
+    DATASETS,
+    Dataset,
+    DatasetInfo,
+    FeatureTable,
+    is_features_file,
+    read_features,
+    read_folder,
+)
 from versionspace.data import fetch as fetch_dataset
 from versionspace.data import info as dataset_info
 from versionspace.text import printable
@@ -76,15 +84,17 @@ def fetch(
 
 @data.command()
 def info(
-    name: Annotated[str, typer.Argument(help="Name of a dataset, or a folder of images.")],
+    name: Annotated[str, typer.Argument(help="Name of a dataset, a folder of images or a features file.")],
     cache: Cache = None,
 ) -> None:
-    """Describe a dataset. A folder of images is read, and problems with its files are listed.
+    """Describe a dataset. A folder of images or a features file is read, and problems with it are reported.
 
     Example: versionspace data info mnist
     """
     if name not in DATASETS and Path(name).expanduser().is_dir():
         _print_folder(read_folder(name, cache=cache))
+    elif name not in DATASETS and is_features_file(name):
+        _print_features(read_features(name, cache=cache))
     else:
         _print_named(dataset_info(name, cache=cache))
 
@@ -123,6 +133,18 @@ def _print_folder(dataset: Dataset) -> None:
     assert dataset.report is not None  # every folder has one
     for line in dataset.report.lines():
         typer.echo(printable(line))
+
+
+def _print_features(table: FeatureTable) -> None:
+    labelled = 0 if table.labels is None else int((table.labels >= 0).sum())
+    rows = {
+        "name": table.name,
+        "rows": f"{len(table):,}, {labelled:,} labelled",
+        "features": f"{table.features.shape[1]:,} of type {table.features.dtype}",
+        "ids": f"from {table.ids[0]} to {table.ids[-1]}" if table.has_ids else "row numbers",
+        "classes": printable(", ".join(table.classes)) or "–",
+    }
+    _print_rows(rows)
 
 
 def _print_rows(rows: dict[str, str]) -> None:

@@ -11,6 +11,7 @@ from versionspace._version import __version__
 from versionspace.cli import campaigns
 from versionspace.cli.campaigns import plan, status
 from versionspace.cli.data import data
+from versionspace.cli.features import features
 from versionspace.cli.label import label
 from versionspace.cli.methods import methods
 from versionspace.cli.models import export, predict
@@ -34,6 +35,7 @@ app.command()(campaigns.verify)
 app.command()(campaigns.backup)
 app.command()(export)
 app.command()(predict)
+app.command()(features)
 app.command()(campaigns.presets)
 app.command()(methods)
 app.add_typer(data, name="data")

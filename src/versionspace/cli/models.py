@@ -33,6 +33,9 @@ def export(
         str | None,
         typer.Option(help="safetensors (a folder) or onnx (a file; needs the extra onnx).", show_default=False),
     ] = None,
+    predictions: Annotated[
+        bool, typer.Option("--predictions", help="The newest model's predictions for all images without a label (CSV).")
+    ] = False,
     member: Annotated[
         int | None, typer.Option(help="Export one member instead of the vote of all.", show_default=False)
     ] = None,
@@ -46,23 +49,27 @@ def export(
         ),
     ] = None,
 ) -> None:
-    """Export the labels or the classifier of a campaign.
+    """Export the labels, the classifier, or its predictions for all other images.
 
     Example: versionspace export runs/demo/gvd/0 --labels csv --out labels.csv
     """
     from versionspace.campaign import (
         LABEL_FORMATS,
+        StoredResults,
         export_labels,
         export_model,
         exported_labels,
         missing_images_note,
         model_note,
+        write_predictions,
     )
     from versionspace.store import campaigns, read_campaign
 
-    if (labels is None) == (model is None):
+    given_options = (labels is not None) + (model is not None) + predictions
+    if given_options != 1:
         raise InputError(
-            "export", expected="either --labels or --model", got="both" if labels else "neither",
+            "export", expected="one of --labels, --model and --predictions",
+            got="several" if given_options else "none",
             fix="For example --labels csv.",
         )  # fmt: skip
     if labels not in (None, _STUDIO, *LABEL_FORMATS):
@@ -87,7 +94,16 @@ def export(
             named = {"csv": "labels.csv", "jsonl": "labels.jsonl"}.get(labels, "labels")
             to = export_labels(record, labels, out or Path(named), given)
         typer.echo(f"labels written to {to}")
+        if labels == _STUDIO:
+            typer.echo(f"labelling interface for these tasks: {_studio_interface(record)}")
         if told := missing_images_note(given):
+            _note(told)
+        return
+    if predictions:
+        to = out or Path("predictions.csv")
+        rows = write_predictions(StoredResults.of(record), to)
+        typer.echo(f"predictions for {rows} images without a label written to {to}")
+        if told := model_note(record):
             _note(told)
         return
     to = out or Path("model.onnx" if model == "onnx" else "model")
@@ -121,41 +137,52 @@ def _to_label_studio(record: "Record", given: "list[ExportedLabel]", prefix: str
     return to
 
 
+def _studio_interface(record: "Record") -> str:
+    from versionspace.label import label_config
+
+    return label_config(record.classes)
+
+
 def predict(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="A folder that export --model safetensors wrote.")],
-    images: Annotated[list[Path], typer.Argument(metavar="IMAGES", help="Image files, or folders of them.")],
+    images: Annotated[
+        list[Path],
+        typer.Argument(metavar="IMAGES", help="Image files, or folders of them; for a model on features: their files."),
+    ],
     out: Annotated[
         Path | None, typer.Option(help="Output CSV file (default: standard output).", show_default=False)
     ] = None,
 ) -> None:
-    """Classify new images. Prints file, class, probability, and the share of members that agree.
+    """Classify new images, or new features. Prints file or id, class, probability, and the share of members that agree.
 
     Example: versionspace predict model photos/
     """
-    from versionspace.campaign import find_images, load_model
+    from versionspace.campaign import load_model
     from versionspace.data import safe_cell
     from versionspace.store import reject_folder, write_file
     from versionspace.text import printable
 
     if out is not None:
         reject_folder(out)
-    files = find_images(images)
+    opened = load_model(model)
     text = io.StringIO()
     table = csv.writer(text, lineterminator="\n")
-    table.writerow(["file", "class", "probability", "agreement"])
-    bad = 0
-    for found in load_model(model).predict(files):
+    table.writerow(["file" if opened.inputs.fit else "id", "class", "probability", "agreement"])
+    total = bad = 0
+    for found in opened.predict(images):
+        total += 1
         if found.problem:
             bad += 1
-            typer.echo(printable(f"{found.file}: {found.problem}"), err=True)
+            typer.echo(printable(f"{found.item}: {found.problem}"), err=True)
         else:
             shares = (f"{found.probability:.4f}", f"{found.agreement:.4f}")
-            table.writerow([safe_cell(printable(found.file)), safe_cell(found.name), *shares])
+            item = found.item if isinstance(found.item, int) else safe_cell(printable(found.item))
+            table.writerow([item, safe_cell(found.name), *shares])
     if out is None:
         sys.stdout.write(text.getvalue())
     else:
         write_file(out, text.getvalue().encode())
-        typer.echo(f"{len(files) - bad} images classified: {out}")
+        typer.echo(f"{total - bad} {'images' if opened.inputs.fit else 'rows'} classified: {out}")
     if bad:
-        typer.echo(f"{bad} of {len(files)} files could not be read.", err=True)
+        typer.echo(f"{bad} of {total} files could not be read.", err=True)
         raise typer.Exit(FAILED)

@@ -70,6 +70,9 @@ def line_figure(
             _draw_panel(axis, panel, x, mark, list(legend), bands=bands)
             if share_y and place:
                 axis.set_ylabel("")
+        for axis, panel in zip(axes, panels, strict=True):  # once all are drawn: a limit ends the automatic scaling
+            low, high = panel.y_limits
+            axis.set_ylim(bottom=low, top=high)
         if len(legend) > 1:
             handles = [_legend_handle(curve) for curve in legend.values()]
             figure.legend(handles=handles, loc="outside lower center", ncols=columns, handlelength=3.2)
@@ -96,8 +99,6 @@ def _draw_panel(axis: Any, panel: Panel, x: str, mark: int | None, order: list[s
         )  # fmt: skip
     if mark is not None:
         axis.axvline(mark, color=MUTED, linewidth=1, linestyle=(0, (2, 2)))
-    low, high = panel.y_limits
-    axis.set_ylim(bottom=low, top=high)
     axis.margins(x=0.02)
     axis.xaxis.set_major_locator(
         require("matplotlib.ticker").MaxNLocator(nbins=7, integer=True, steps=[1, 2, 2.5, 5, 10])

@@ -84,10 +84,15 @@ METHOD_STYLES: dict[str, LineStyle] = {
     "least-confidence": LineStyle("sky", DASH_DOT, "H"),
     "vote-entropy": LineStyle("olive", DASHED, "^"),
     "batchbald": LineStyle("brown", DASHED, "s"),
+    "power-bald": LineStyle("brown", DASH_DOT, "s"),
+    "epig": LineStyle("pink", DASHED, "*"),
     "badge": LineStyle("green", DASHED, "D"),
     "maxherding": LineStyle("green", DOTTED, "P"),
+    "uherding": LineStyle("green", DASH_DOT, "X"),
     "pwd-cover": LineStyle("blue", DOTTED, "X"),
     "gvd-cover": LineStyle("orange", DASHED, "P"),
+    "probcover": LineStyle("pink", DOTTED, "*"),
+    "typiclust": LineStyle("brown", DOTTED, "v"),
 }
 """Styles of the built-in methods; `method_style` derives one for any other method."""
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import numpy as np
 
-from versionspace.campaign import open_dataset
-from versionspace.data import DATASETS, Subset, info
+from versionspace.campaign import open_pictures
+from versionspace.data import DATASETS, Subset, info, is_features_file
 from versionspace.errors import VersionspaceError
 from versionspace.report.compare import Comparison
 from versionspace.report.document import Block, Column, ReportSection, Table, Value
@@ -35,7 +35,7 @@ def queries_section(comparison: Comparison, options: ReportOptions) -> ReportSec
     if not any(count.sum() for count in counts.values()):
         return ReportSection(title, _HOW_TO_READ, ("No query of these runs has been answered yet.",))
     blocks = _class_balance(comparison, classes, counts)
-    if options.images:
+    if options.images and not is_features_file(comparison.group.config.data.name):
         blocks += _contact_sheets(comparison.group, runs)
     return ReportSection(title, _HOW_TO_READ, tuple(blocks))
 
@@ -147,6 +147,6 @@ def _open_images(group: RunGroup) -> Subset | str:
                 return f"Contact sheets require the images: versionspace data fetch {data.name}"
         elif not Path(data.name).expanduser().is_dir():
             return f"Contact sheets require the images, but the folder {printable(data.name)} does not exist."
-        return open_dataset(group.config).train
+        return open_pictures(group.config).train
     except (VersionspaceError, OSError) as error:
         return f"Contact sheets require the images, which cannot be read. {error}"
