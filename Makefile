@@ -13,6 +13,10 @@ SOURCES := pyproject.toml setup.py constraints.txt tools/setup src/versionspace/
 # Idle OpenMP threads sleep instead of spinning: on a busy machine, two spinning threads are slower than one.
 QUIET := OMP_WAIT_POLICY=PASSIVE GOMP_SPINCOUNT=0
 
+# Test files run in parallel, the tests of one file in order: they share fixtures. More workers than this wait for the
+# longest file.
+WORKERS := $(shell n=$$(getconf _NPROCESSORS_ONLN); echo $$(( n < 6 ? n : 6 )))
+
 .PHONY: setup demo test coverage check bench docs clean
 .NOTPARALLEL:  # two set-ups must not install into .venv at the same time
 
@@ -36,7 +40,7 @@ demo: .venv/installed-demo
 	$(BIN)/versionspace report runs/demo --out runs/demo-report
 
 test: setup
-	$(QUIET) $(BIN)/python -m pytest
+	$(QUIET) $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile
 
 coverage: setup
 	rm -f .coverage .coverage.*

@@ -18,7 +18,7 @@ from benchmarks.measure import report, seconds, side_by_side
 from versionspace.data import Subset, load, split
 from versionspace.ensemble import Heads
 from versionspace.features import CachedExtractor, make_extractor
-from versionspace.features.lite import SIDE, Lite0, module_name, weights_file
+from versionspace.features.lite import SIDE, VARIANTS, Lite, module_name, weights_file
 from versionspace.machine import cores
 from versionspace.space import majority_vote, pairwise_disagreement
 
@@ -47,9 +47,10 @@ def by_plain_torch(images: np.ndarray, side: int) -> None:
 
 
 @cache
-def plain() -> Lite0:
-    net = Lite0()
-    net.load_state_dict({module_name(k): v for k, v in torch.load(weights_file(), weights_only=True).items()})
+def plain() -> Lite:
+    net = Lite(VARIANTS["lite0"])
+    tensors = torch.load(weights_file(VARIANTS["lite0"]), weights_only=True)
+    net.load_state_dict({module_name(name): value for name, value in tensors.items()})
     return net.eval()
 
 
@@ -104,7 +105,7 @@ def learning(heads: Heads, pool: Subset, test: Subset) -> None:
         for seed in SEEDS:
             some = np.random.default_rng(seed).permutation(len(pool))[:count]
             heads.seed = seed
-            probs = heads.fit(pool.images[some], pool.labels[some]).predict_proba(test.images)
+            probs = heads.fit(pool.images[some], pool.labels[some]).predict_proba(test.images, members=True)
             votes = probs.argmax(axis=2)
             linear = LogisticRegression(C=0.1, max_iter=500).fit(seen[some], pool.labels[some])
             rows.append(

@@ -167,8 +167,8 @@ def _fitted_on_mnist(members: int) -> tuple[Ensemble, np.ndarray]:
 def _predicting() -> dict[str, float]:
     ensemble, pool = _fitted_on_mnist(20)
     some = np.array(pool[:45_000])
-    extra = peak_extra_bytes(lambda: ensemble.predict_proba(some))
-    mine = seconds(lambda: ensemble.predict_proba(some), 1)
+    extra = peak_extra_bytes(lambda: ensemble.predict_proba(some, members=True))
+    mine = seconds(lambda: ensemble.predict_proba(some, members=True), 1)
     predictor = ensemble._predictor
     assert predictor is not None
     x = predictor.normalisation.apply(torch.tensor(some), torch.float32).permute(0, 3, 1, 2)

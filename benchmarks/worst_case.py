@@ -48,6 +48,26 @@ def _numpy(method: str, pool: np.ndarray, reference: np.ndarray, images: int = 6
     return (time.perf_counter() - start) / images * N
 
 
+def _diameter(method: str, S: np.ndarray, reference: np.ndarray, ref_votes: np.ndarray) -> float:
+    if method == "gvd":
+        vote = reference[S].sum(axis=0, dtype=np.float64).argmax(axis=1)
+        return float((ref_votes[S] != vote).mean())
+    return sum(float((ref_votes[i] != ref_votes[j]).mean()) for i in S for j in S if i < j)
+
+
+def _numpy_that_remembers(method: str, pool: np.ndarray, reference: np.ndarray, timed: int = 40) -> float:
+    """Return the time of NumPy image by image, with each distinct sub-space scored once; extrapolated from some."""
+    start = time.perf_counter()
+    votes, ref_votes = pool.argmax(-1), reference.argmax(-1)
+    found = {(votes[:, x] == y).tobytes() for x in range(votes.shape[1]) for y in set(votes[:, x].tolist())}
+    listing = time.perf_counter() - start
+    some = np.random.default_rng(0).permutation(sorted(found))[:timed]
+    start = time.perf_counter()
+    for mask in some:
+        _diameter(method, np.flatnonzero(np.frombuffer(mask.ljust(M, b"\0"), bool)), reference, ref_votes)
+    return listing + (time.perf_counter() - start) / len(some) * len(found)
+
+
 def against_the_definition() -> None:
     targets = {"pwd": {"late": 1000, "middle": 1000, "early": 1000}, "gvd": {"late": 1000, "middle": 500, "early": 200}}
     for stage in ("late", "middle", "early"):
@@ -64,6 +84,7 @@ def against_the_definition() -> None:
                 seconds=ours,
                 ratio=loops / ours,
                 ratio_to_numpy_image_by_image=by_numpy / ours,
+                ratio_to_numpy_that_remembers=_numpy_that_remembers(method, pool, reference) / ours,
                 passes_of_argmax=passes,
                 target=f"ratio ≥ {target}" + (", ≤ 5 passes of pool.argmax(-1)" if stage == "late" else ""),
                 met=loops / ours >= target and (stage != "late" or passes <= 5),

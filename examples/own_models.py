@@ -23,7 +23,7 @@ def train_committee(labelled):
     ]
     for member in members:
         member.fit(images[labelled], truth[labelled])
-    return lambda rows: np.stack([member.predict_proba(images[rows]) for member in members])  # (M, N, C)
+    return lambda rows: vs.committee(members, images[rows])  # (M, N, C)
 
 
 def simulate(method, seed):
