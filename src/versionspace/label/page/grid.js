@@ -40,8 +40,8 @@ export class Grid {
     }
   }
 
-  // Returns whether the new images are displayed.
-  async fetch(name = null) {
+  // Returns whether the new images are displayed. `done` is what was just confirmed: a refusal is shown behind it.
+  async fetch(name = null, done = "") {
     const turn = (this.turn += 1);
     this.fetching += 1;
     this.settle();
@@ -62,7 +62,7 @@ export class Grid {
     } catch (error) {
       if (turn !== this.turn) return false;
       if (this.open && !this.tasks.length) this.leave();
-      if (error instanceof Refusal) say(error.message, { seconds: 5 });
+      if (error instanceof Refusal) say(done ? `${done}. ${error.message}` : error.message, { seconds: 5 });
       else this.lost();
       return false;
     } finally {
@@ -192,9 +192,10 @@ export class Grid {
     for (const task of fine) this.answered(task, this.name, seconds, grid);
     for (const task of this.tasks) Object.assign(task, { excluded: this.out.has(task.image), grid });
     this.left(this.tasks.filter((task) => this.out.has(task.image)));
-    say(`${fine.length} × ${this.name}${this.out.size ? `; ${this.out.size} to label one by one` : ""}`);
+    const done = `${fine.length} × ${this.name}${this.out.size ? `; ${this.out.size} to label one by one` : ""}`;
+    say(done);
     this.tasks = [];
-    if (await this.fetch()) $("cells").firstElementChild?.focus();
+    if (await this.fetch(null, done)) $("cells").firstElementChild?.focus();
   }
 
   leave() {
